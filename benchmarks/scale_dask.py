@@ -1,4 +1,4 @@
-"""DaskMicroAggregator on Parquet tables larger than the memory of the workers.
+"""DaskTableAggregator on Parquet tables larger than the memory of the workers.
 
     python benchmarks/scale_dask.py --runs none:20000000 exchange:2000000 --workers 2 --memory 1GiB
     python benchmarks/scale_dask.py --runs auto:3000000 --columns 3 --values 229
@@ -28,7 +28,7 @@ from _measure import machine_facts
 from distributed import Client, LocalCluster
 
 from sk_microagg.metrics import anonymity_level
-from sk_microagg.scale import DaskMicroAggregator
+from sk_microagg.scale import DaskTableAggregator
 
 ROWS_PER_FILE = 500_000
 
@@ -124,9 +124,9 @@ def run(refiner, n_rows, arguments):
         make_table(source, n_rows, arguments.columns, arguments.values)
     for folder in (target, work):
         shutil.rmtree(folder, ignore_errors=True)
-    aggregator = DaskMicroAggregator(
+    aggregator = DaskTableAggregator(
         5,
-        columns=columns,
+        quasi_identifiers=columns,
         refiner=None if refiner == "none" else refiner,
         shuffle=arguments.shuffle,
         folder=work,

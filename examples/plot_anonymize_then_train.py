@@ -4,7 +4,7 @@ Anonymize, then train
 
 How much accuracy does a model lose if it is trained on the release? Three lines give the answer:
 :class:`~sk_microagg.TrainOnRelease` fits a model on the release of the training data, and predicts
-on rows as they are.
+on original rows.
 """
 
 # %%

@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_if_one_group
-from sk_microagg._model._cells import Cells
 from sk_microagg._model._fitted_groups import FittedGroups
 from sk_microagg._model._points import (
     Points,
@@ -22,8 +21,8 @@ from sk_microagg._model._points import (
     has_few_coordinates,
     routing_of,
 )
+from sk_microagg._model._power_cells import Cells, StratifiedCells
 from sk_microagg._model._router import Router
-from sk_microagg._model._stratified import StratifiedCells
 from sk_microagg._utils._deadline import (
     generation,
     run_in_generation,
@@ -50,6 +49,51 @@ from sk_microagg.refiners._base import run_refiner
 # A block of "auto" size has this many times k records. With twice as many, tables of ten columns
 # take twice as long, and the loss is 2% lower (benchmarks/scale.py).
 GROUPS_PER_BLOCK = 5_000
+
+# Group of each record, the groups, and their cells.
+Grouping: TypeAlias = tuple[Labels, FittedGroups, Cells | StratifiedCells]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Records to be grouped, and what their groups must satisfy.
+
+    Groups are averages of `records`, and distances are those between the `scaled` ones, which may
+    differ by `rounding`, column by column, when records are scaled one by one.
+    """
+
+    records: Any
+    scaled: Any
+    rounding: Floats
+    rules: Rules
+    strata: Strata | None = None
+
+    def subset(self, rows: Labels) -> Problem:
+        """Some of the records, without strata."""
+        rules = self.rules.subset(rows)
+        return Problem(self.records[rows], self.scaled[rows], self.rounding, rules)
+
+    def route(self, block_size: float, k: int) -> tuple[Floats, Router]:
+        """The columns by which records are divided into blocks, and the blocks."""
+        scaled, rules = self.scaled, self.rules
+        if scaled.shape[1] == 1 and not rules:
+            block_size = np.inf
+        router = Router.fit(
+            routing_of(scaled),
+            block_size,
+            2 * k,
+            k,
+            rules.suit_block if rules else None,
+            rules.units,
+            partial(has_few_coordinates, scaled) if isinstance(scaled, SparsePoints) else None,
+        )
+        return routing_of(scaled), router
+
+    def fit_groups(self, labels: Labels, n_iter: int) -> FittedGroups:
+        """The groups of a partition of dense points."""
+        return FittedGroups.from_labels(
+            self.records, self.scaled, labels, n_iter, self.rounding, self.rules.units
+        )
 
 
 @dataclass(frozen=True)
@@ -91,44 +135,74 @@ class Aggregation:
         strata.check(self.method.k, rules)
         return strata
 
-    def method_for(self, n_columns: int, rules: Rules, builder: object) -> Method:
-        """Return the method for a number of columns and some rules; `builder` is the parameter."""
-        if not rules:
-            return self.method.for_columns(n_columns)
+    def method_for(self, problem: Problem, builder: object) -> Method:
+        """Return the method for a problem; `builder` is the parameter of the estimator."""
+        if not problem.rules:
+            return self.method.for_columns(problem.scaled.shape[1])
         if self.stitch:
             raise ValueError(
                 "stitch=True must be False with `privacy` or `unit`: exchanges across the cuts do "
-                "not know constraints."
+                "not support constraints."
             )
-        return self.method.with_constraints(rules, builder)
+        return self.method.with_constraints(problem.rules, builder)
 
-    def run(
-        self,
-        records: Points,
-        scaled: Points,
-        rounding: Floats,
-        method: Method,
-        rules: Rules,
-        strata: Strata | None,
-        task: Any,
-    ) -> tuple[Labels, FittedGroups, Cells | StratifiedCells]:
-        """Group the records, and check that all groups keep to the rules."""
-        labels, groups, cells = aggregate_strata(
-            records,
-            scaled,
-            rounding,
-            method,
-            self.random_state,
-            strata,
-            rules,
-            block_size=self.block_size,
-            stitch=self.stitch,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            task=task,
+    def run(self, problem: Problem, method: Method, task: Any) -> Grouping:
+        """Group the records, and check that all groups satisfy the constraints."""
+        labels, groups, cells = self._group_strata(problem, method, task)
+        problem.rules.check(labels, "The release has groups")
+        warn_if_one_group(labels, method.k, problem.strata, problem.rules)
+        return labels, groups, cells
+
+    def _group_strata(self, problem: Problem, method: Method, task: Any) -> Grouping:
+        """Group the records of each stratum; without strata, all records."""
+        if problem.strata is None:
+            return self._group_blocks(problem, method, self.random_state, task)
+        labels = np.empty(len(problem.scaled), dtype=np.intp)
+        groups, cells, n_groups = [], [], 0
+        with shared_interrupt():
+            for rows, part_method, seed in problem.strata.parts(method, self.random_state):
+                part = self._group_blocks(problem.subset(rows), part_method, seed, task)
+                labels[rows] = n_groups + part[0]
+                groups.append(part[1])
+                cells.append(part[2])
+                n_groups += len(part[1].sizes)
+            warn_if_interrupted("all strata have the best partition found so far")
+        return labels, FittedGroups.joined(groups), StratifiedCells(tuple(cells))
+
+    def _group_blocks(
+        self, problem: Problem, method: Method, seed: RandomState, task: Any
+    ) -> tuple[Labels, FittedGroups, Cells]:
+        """Group records in blocks of at least 2k, if there are more than `block_size`.
+
+        A single column is one block: its optimum takes less time than cutting it. Under
+        constraints, records are only cut where both sides can satisfy them. With `stitch`, groups
+        then exchange records across the cuts, which leaves a single block.
+        """
+        routing, router = problem.route(self.block_size, method.k)
+        if router.n_blocks == 1:
+            labels, groups = group_block(problem, method, seed, task)
+            return labels, groups, Cells.from_blocks([groups], router)
+
+        rows_of = [rows for _, rows in router.rows_of_blocks(routing)]
+        share = 1.0 / math.ceil(len(rows_of) / effective_n_jobs(self.n_jobs))
+        seeds = seeds_of_parts(method.seed(seed), len(rows_of))
+        tasks = (
+            (problem.subset(rows), method.for_a_block(share), seed)
+            for rows, seed in zip(rows_of, seeds, strict=True)
         )
-        rules.check(labels, "The release has groups")
-        warn_if_one_group(labels, method.k, strata, rules)
+        blocks = _group_in_parallel(tasks, len(rows_of), self.n_jobs, self.verbose)
+        groups = FittedGroups.joined([groups for _, groups in blocks])
+        n_near_cuts = router.n_near_cuts(routing, problem.rounding)
+        groups = replace(groups, n_moved=groups.n_moved + n_near_cuts)
+        cells = Cells.from_blocks([groups for _, groups in blocks], router)
+        labels = np.empty(len(routing), dtype=np.intp)
+        for rows, start, (own, _) in zip(rows_of, cells.starts[:-1], blocks, strict=True):
+            labels[rows] = start + own
+        if self.stitch:
+            exchange = Exchange()
+            labels = run_refiner(exchange, problem.scaled, labels, method.k)
+            groups = problem.fit_groups(labels, groups.n_iter + exchange.n_iter_)
+            cells = Cells.from_blocks([groups], Router.single_block())
         return labels, groups, cells
 
 
@@ -159,100 +233,7 @@ def check_block_size(block_size: Any, k: int) -> float:
     return check_count("block_size", block_size, or_options=", 'auto' or None")
 
 
-def aggregate_strata(
-    records: Any,
-    scaled: Any,
-    rounding: Floats,
-    method: Any,
-    random_state: RandomState,
-    strata: Strata | None,
-    rules: Rules,
-    **options: Any,
-) -> tuple[Labels, FittedGroups, Cells | StratifiedCells]:
-    """Microaggregate the records of each stratum; without strata, all records.
-
-    Arguments and results are those of `aggregate`, and StratifiedCells in the place of Cells.
-    """
-    if strata is None:
-        return aggregate(records, scaled, rounding, method, random_state, rules, **options)
-    labels = np.empty(len(scaled), dtype=np.intp)
-    groups, cells, n_groups = [], [], 0
-    with shared_interrupt():
-        for rows, part_method, seed, part_rules in strata.parts(method, random_state, rules):
-            part = aggregate(
-                records[rows], scaled[rows], rounding, part_method, seed, part_rules, **options
-            )
-            labels[rows] = n_groups + part[0]
-            groups.append(part[1])
-            cells.append(part[2])
-            n_groups += len(part[1].sizes)
-        warn_if_interrupted("all strata have the best partition found so far")
-    return labels, FittedGroups.joined(groups), StratifiedCells(tuple(cells))
-
-
-def aggregate(
-    records: Any,
-    scaled: Any,
-    rounding: Floats,
-    method: Any,
-    random_state: RandomState,
-    rules: Rules,
-    *,
-    block_size: float,
-    stitch: bool,
-    n_jobs: int | None,
-    verbose: int,
-    task: Any,
-) -> tuple[Labels, FittedGroups, Cells]:
-    """Microaggregate records, in blocks of at least 2k records if there are more than `block_size`.
-
-    A single column is one block: its optimum takes less time than cutting it. Under rules, records
-    are only cut where both sides can satisfy them.
-    With `stitch`, groups then exchange records across the cuts, which leaves a single block.
-    `rounding` is how much the scaled columns may differ when records are scaled one by one.
-    """
-    if scaled.shape[1] == 1 and not rules:
-        block_size = np.inf
-    routing = routing_of(scaled)
-    router = Router.fit(
-        routing,
-        block_size,
-        2 * method.k,
-        method.k,
-        rules.suit_block if rules else None,
-        rules.units,
-        partial(has_few_coordinates, scaled) if isinstance(scaled, SparsePoints) else None,
-    )
-    if router.n_blocks == 1:
-        labels, groups = aggregate_block(
-            records, scaled, rounding, method, random_state, rules, task
-        )
-        return labels, groups, Cells.from_blocks([groups], router)
-
-    rows_of = [rows for _, rows in router.rows_of_blocks(routing)]
-    share = 1.0 / math.ceil(len(rows_of) / effective_n_jobs(n_jobs))
-    seeds = seeds_of_parts(method.seed(random_state), len(rows_of))
-    tasks = (
-        (records[rows], scaled[rows], rounding, method.for_a_block(share), seed, rules.subset(rows))
-        for rows, seed in zip(rows_of, seeds, strict=True)
-    )
-    blocks = _aggregate_blocks(tasks, len(rows_of), n_jobs, verbose)
-    groups = FittedGroups.joined([groups for _, groups in blocks])
-    groups = replace(groups, n_moved=groups.n_moved + router.n_near_cuts(routing, rounding))
-    cells = Cells.from_blocks([groups for _, groups in blocks], router)
-    labels = np.empty(len(scaled), dtype=np.intp)
-    for rows, start, (own, _) in zip(rows_of, cells.starts[:-1], blocks, strict=True):
-        labels[rows] = start + own
-    if stitch:
-        exchange = Exchange()
-        labels = run_refiner(exchange, scaled, labels, method.k)
-        n_iter = groups.n_iter + exchange.n_iter_
-        groups = FittedGroups.from_labels(records, scaled, labels, n_iter, rounding)
-        cells = Cells.from_blocks([groups], Router.of_one_block())
-    return labels, groups, cells
-
-
-def _aggregate_blocks(
+def _group_in_parallel(
     tasks: Iterable[tuple[Any, ...]], n_blocks: int, n_jobs: int | None, verbose: int
 ) -> list[tuple[Labels, FittedGroups]]:
     """Return the results of all blocks; Ctrl-C ends their searches, also those yet to begin."""
@@ -264,7 +245,7 @@ def _aggregate_blocks(
         blocks = []
         number = generation()
         for block in parallel(
-            delayed(run_in_generation)(number, aggregate_block, *task) for task in tasks
+            delayed(run_in_generation)(number, group_block, *task) for task in tasks
         ):
             blocks.append(block)
             progress.advance()
@@ -272,21 +253,14 @@ def _aggregate_blocks(
     return blocks
 
 
-def aggregate_block(
-    records: Any,
-    scaled: Any,
-    rounding: Floats,
-    method: Any,
-    random_state: RandomState,
-    rules: Rules | None = None,
-    task: Any = None,
+def group_block(
+    problem: Problem, method: Method, seed: RandomState, task: Any = None
 ) -> tuple[Labels, FittedGroups]:
-    """Microaggregate the records of one block; the result depends on the arguments only."""
-    points, coordinates = dense(scaled)
-    labels, n_iter = method.partition(points, random_state, rules, task)
+    """Group the records of one block; the result depends on the arguments only."""
+    points, coordinates = dense(problem.scaled)
+    labels, n_iter = method.partition(points, seed, problem.rules, task)
     if coordinates is None:
-        units = rules.units if rules else None
-        return labels, FittedGroups.from_labels(records, scaled, labels, n_iter, rounding, units)
+        return labels, problem.fit_groups(labels, n_iter)
     groups = FittedGroups.from_labels(points, points, labels, n_iter, np.zeros(points.shape[1]))
-    centroids = among_all(groups.scaled_centroids, coordinates, scaled.shape[1])
+    centroids = among_all(groups.scaled_centroids, coordinates, problem.scaled.shape[1])
     return labels, replace(groups, centroids=centroids, scaled_centroids=centroids)

@@ -10,7 +10,7 @@ from sk_microagg._bound import Certificate
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._model._points import squared_errors, with_values
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._base import check_has_cells, check_is_training_data
+from sk_microagg._utils._estimator import check_has_cells, check_is_training_data
 from sk_microagg._utils._statistics import group_means
 from sk_microagg._utils._typing import Estimator, Floats, TableLike
 from sk_microagg._utils._validation import check_number, check_records
@@ -66,7 +66,8 @@ def scaled_records(estimator: Estimator, X: TableLike) -> Floats:
             f"X of shape {X.shape} must be what the estimator was fitted on, of shape {shape}."
         )
     space, labels = estimator._space, estimator.labels_
-    scaled = with_values(space.points(X), *space.stand_ins(X, labels, *estimator._hidden))
+    stand_ins = space.stand_ins(space.missing(X), labels, *estimator._hidden)
+    scaled = with_values(space.points(X), *stand_ins)
     check_is_training_data(estimator, *squared_errors(scaled, group_means(scaled, labels), labels))
     return scaled
 

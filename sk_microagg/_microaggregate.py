@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from sk_microagg._utils._deadline import shared_interrupt, user_stacklevel, warn_if_interrupted
+from sk_microagg._utils._deadline import shared_interrupt, warn_if_interrupted, warn_user
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin
 from sk_microagg._utils._statistics import group_means, squared_error
 from sk_microagg._utils._typing import (
@@ -32,8 +31,8 @@ from sk_microagg._utils._validation import (
     own_copy,
 )
 from sk_microagg.builders import BUILDERS, Builder, Optimal1D
+from sk_microagg.builders._base import merge_until_met
 from sk_microagg.builders._mdav import MDAV
-from sk_microagg.builders._merge import merge_until_met
 from sk_microagg.builders._t_closeness_first import (
     TClosenessFirst,
     has_t_closeness,
@@ -92,8 +91,8 @@ def microaggregate(
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, such as
         :class:`~sk_microagg.privacy.LDiversity`, :class:`~sk_microagg.privacy.TCloseness` or
-        :class:`~sk_microagg.privacy.UnitShare`. With t-closeness, the builder "mdav" stands for
-        "t_closeness_first"; under other constraints, its groups are merged, or built of all
+        :class:`~sk_microagg.privacy.UnitShare`. With t-closeness, the builder "mdav" is replaced by
+        "t_closeness_first"; under other constraints, its groups are merged, or built from all
         sensitive values (or units) where merging would leave few.
 
     sensitive : array-like, Series or DataFrame, default=None
@@ -139,8 +138,9 @@ def microaggregate(
     labels = np.empty(len(X), dtype=np.intp)
     n_groups = 0
     with shared_interrupt():
-        for rows, part_method, seed, part_rules in strata.parts(method, random_state, rules):
-            labels[rows] = n_groups + part_method.partition(X[rows], seed, part_rules)[0]
+        for rows, part_method, seed in strata.parts(method, random_state):
+            part = part_method.partition(X[rows], seed, rules.subset(rows))
+            labels[rows] = n_groups + part[0]
             n_groups = labels[rows].max() + 1
         warn_if_interrupted("all strata have the best partition found so far")
     warn_if_one_group(labels, k, strata, rules)
@@ -291,16 +291,14 @@ def warn_if_one_group(labels: Labels, k: int, strata: Strata | None, rules: Rule
 def warn_of_one_group(within_strata: bool) -> None:
     """Warn that all records, or all of a stratum, are in one group."""
     where = "All records of a stratum are" if within_strata else "All records are"
-    warnings.warn(
+    warn_user(
         f"{where} in one group: no smaller groups were found that satisfy the constraints. "
         "The release has a single row there; consider a weaker constraint.",
-        UserWarning,
-        stacklevel=user_stacklevel(),
     )
 
 
 def builder_under(rules: Rules) -> MDAV | TClosenessFirst:
-    """Return the builder that ends lowest after refinement, as far as the kinds of rules tell."""
+    """Return the default builder under constraints."""
     return TClosenessFirst() if has_t_closeness(rules) else MDAVUnderRules()
 
 
@@ -311,7 +309,7 @@ class MDAVUnderRules(MDAV):
     with less loss are kept. To users, it is the builder "mdav" under constraints.
     """
 
-    knows_rules = True
+    keeps_rules = True
 
     def __repr__(self) -> str:
         """Return what users write, in reports and messages."""

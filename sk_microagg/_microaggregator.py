@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._aggregation import Aggregation, find_cells
+from sk_microagg._aggregation import Aggregation, Problem, find_cells
 from sk_microagg._model._fitted_groups import release_of
 from sk_microagg._model._points import squared_errors, with_values
-from sk_microagg._utils._base import (
+from sk_microagg._utils._estimator import (
     BaseEstimator,
     ReleaseOnlyMixin,
     TrainingDigestMixin,
@@ -23,9 +23,8 @@ from sk_microagg._utils._base import (
     warn_if_training_data,
 )
 from sk_microagg._utils._notebook import GroupsReprMixin
-from sk_microagg._utils._scaling import make_scaler
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._utils._space import ScaledSpace, fewest_known
+from sk_microagg._utils._space import ScaledSpace, fewest_known, make_scaler
 from sk_microagg._utils._statistics import (
     group_means,
     loss_share,
@@ -80,41 +79,56 @@ class MicroAggregator(
 
     builder : {"mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal", "optimal_1d", \
             "k_anonymity_first", "t_closeness_first"} or Builder, default="mdav"
-        Builds the initial partition: the name of a builder, or any object with a method
-        `build(X, k) -> labels`. If the scaled space has a single column, and there are no
-        constraints, the optimal partition is found by :class:`~sk_microagg.builders.Optimal1D`:
-        builder and refiner are then ignored.
+        How the initial partition is built:
+
+        - a name stands for one of the :mod:`~sk_microagg.builders` with its default parameters.
+        - "mdav" is replaced under constraints: by "t_closeness_first" under t-closeness. Under
+          others, its groups are merged, or built from all sensitive values (or units) where merging
+          would leave few groups.
+        - any object with a method `build(X, k) -> labels` is used as it is.
+
+        If the scaled space has a single column and there are no constraints, the optimal partition
+        is found by :class:`~sk_microagg.builders.Optimal1D`; builder and refiner are ignored.
 
     refiner : {"auto", "exchange", "local_search", "iterated_local_search", "annealing", \
             "recombination", "decompose", "decompose_shrink"}, Refiner, list or None, \
             default="auto"
-        Improves the partition: the name of a refiner, any object with a method
-        `refine(X, labels, k, random_state=) -> labels`, a list of these to be applied in sequence,
-        or None to use the partition as built. "auto", a short annealing, and the faster
-        "exchange" make `transform` exact. So do "iterated_local_search", "annealing" and
-        "recombination", which take longer, if no time limit or Ctrl-C cuts them short;
-        "recombination" loses least information.
+        How the partition is improved:
+
+        - "auto" is a short annealing, and "exchange" is faster and loses more. Both make
+          `transform` exact.
+        - "iterated_local_search", "annealing" and "recombination" search longer; "recombination"
+          loses the least information. They make `transform` exact unless a time limit or Ctrl-C
+          cuts them short.
+        - "local_search", "decompose" and "decompose_shrink" are quick methods from the literature.
+        - any object with a method `refine(X, labels, k, random_state=) -> labels` is used as it is.
+        - a list of these is applied in sequence.
+        - None leaves the partition as built.
+
+        "exchange", "decompose" and "decompose_shrink" do not support constraints.
 
     scaler : {"standard", "target"}, transformer or None, default="standard"
-        Defines the scaled space, in which distances are measured: "standard" standardizes the
-        columns, "target" also weighs them by what they tell of `y` (see :class:`TargetScaler`), a
-        transformer is fitted to `X` and applied to it, and None leaves the columns as they are. The
-        release is always in the units of `X`.
+        The scaled space, in which distances are measured. The release is always in the units of
+        `X`.
+
+        - "standard" standardizes the columns.
+        - "target" also weights them by how well they predict `y`: see :class:`TargetScaler`.
+        - a transformer is fitted to `X` and applied to it.
+        - None leaves the columns as they are.
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, such as
         :class:`~sk_microagg.privacy.LDiversity` or :class:`~sk_microagg.privacy.TCloseness` of the
         `sensitive` values that are passed to `fit`, or :class:`~sk_microagg.privacy.UnitShare` of
-        the `unit`. With t-closeness, the builder "mdav" stands for "t_closeness_first"; under other
-        constraints, its groups are merged, or built of all sensitive values (or units) where
-        merging would leave few. "exchange", "decompose" and
-        "decompose_shrink" do not know constraints.
+        the `unit`.
 
     block_size : "auto", int or None, default="auto"
         Maximum number of records that are microaggregated together, give or take 2k. Larger tables
-        are divided into blocks of at least 2k records by a kd-tree with cuts near the median.
-        "auto" is 5000 `k`, which keeps both the time per block and the loss due to cuts low; None
-        puts all records into one block. A single column is never divided.
+        are divided into blocks of at least 2k records by a kd-tree with cuts near the median. A
+        single column is never divided.
+
+        - "auto" is 5000 `k`, which keeps both the time per block and the loss due to cuts low.
+        - None puts all records into one block.
 
     stitch : bool, default=False
         Whether groups finally exchange records across the cuts between blocks. This recovers
@@ -172,10 +186,14 @@ class MicroAggregator(
     n_iter_ : int
         Number of iterations performed by the refiner, in all blocks; 0 without a refiner.
 
-    builder_, refiner_, scaler_ : objects
-        The builder, the refiner and the fitted scaler used; None if there is none. For a single
-        column, these are Optimal1D and no refiner. If there are several blocks, each uses its own
-        copy of the builder and the refiner, and they share a time limit.
+    builder_ : Builder
+        The builder used; each of several blocks has its own copy.
+
+    refiner_ : Refiner or None
+        The refiner used; each of several blocks has its own copy, and a share of its time limit.
+
+    scaler_ : transformer or None
+        The fitted scaler.
 
     n_features_in_ : int
         Number of columns of `X`.
@@ -186,7 +204,7 @@ class MicroAggregator(
     See Also
     --------
     TableAggregator : For tables with categories and dates.
-    TrainOnRelease : Trains a model on the release, and predicts on rows as they are.
+    TrainOnRelease : Trains a model on the release, and predicts on original rows.
     microaggregate : Partitions an array, without scaling.
     sk_microagg.metrics.anonymity_level : Verifies a release.
 
@@ -198,14 +216,8 @@ class MicroAggregator(
     of a power diagram, and `transform` of the training data equals the release: `exact_transform_`
     is True.
 
-    There are six exceptions. Identical records may be in different groups: `transform` cannot
-    distinguish them, and assigns all of them to one of these groups; no other record is affected.
-    Other refiners, or none, and constraints (`privacy`, `unit`) may yield groups that do not form a
-    power diagram: `transform` then uses the nearest centroid. So may a search that a time limit or
-    Ctrl-C cuts short; a warning then says so. If scaled values differ by seven orders of magnitude
-    or more, weights may not be precise enough. And a scaler may round a record differently when it
-    comes alone. Where one of these happens, `exact_transform_` is False, and
-    `transform` of the training data need not be k-anonymous. It warns when it is given the training
+    Otherwise `exact_transform_` is False, and `transform` of the training data need not be
+    k-anonymous: :doc:`/transform` lists the exceptions. It warns when it is given the training
     data, but a copy of the model, pickled or not, does not recognize them.
 
     New records transformed by the model are k-anonymous together with the release, not by
@@ -343,23 +355,21 @@ class MicroAggregator(
         rules = Rules.of_table(len(records), k, self.privacy, sensitive, unit)
         strata = aggregation.check_strata(strata, len(records), rules)
         space = ScaledSpace(scaler, fewest_known(k))
-        scaled = space.fit(records, rules.units, y)
-        method = aggregation.method_for(scaled.shape[1], rules, self.builder)
+        scaled, missing = space.fit(records, rules.units, y)
+        problem = Problem(records, scaled, space.rounding(records, scaled), rules, strata)
+        method = aggregation.method_for(problem, self.builder)
         task = self._init_callback_context(max_subtasks=1 if strata is None else len(strata))
         task.call_on_fit_task_begin(estimator=self, X=X)
-        rounding = space.rounding(records, scaled)
-        labels, groups, cells = aggregation.run(
-            records, scaled, rounding, method, rules, strata, task
-        )
+        labels, groups, cells = aggregation.run(problem, method, task)
         if has_target_scaler(scaler):
             warn_if_homogeneous(labels, y, "scaler='target'")
-        # Means that would tell the only known value of a group are not kept, nor do losses tell it.
-        single_values = space.single_values(records, labels, rules.units)
+        # Neither means that are kept nor losses reveal the only known value of a group.
+        single_values = space.single_values(missing, labels, rules.units)
         space.warn_if_exact(records, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, scaled, labels)
         sse, total = groups.sse, total_sum_of_squares(scaled)
         if len(single_values[0]):
-            kept = with_values(scaled, *space.stand_ins(records, labels, *single_values[:2]))
+            kept = with_values(scaled, *space.stand_ins(missing, labels, *single_values[:2]))
             sse, total = squared_errors(kept, group_means(kept, labels), labels)
             method.forget_traces()
         exact_transform = groups.n_moved == n_moved == 0

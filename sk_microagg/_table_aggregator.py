@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._aggregation import Aggregation, find_cells
+from sk_microagg._aggregation import Aggregation, Problem, find_cells
 from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import Points, most_of, routing_of, squared_errors, with_values
-from sk_microagg._table_roles import TableRoles, check_released_names
+from sk_microagg._table_roles import TableRoles, check_released_names, replace_columns
 from sk_microagg._table_space import make_encoder, uses_target
-from sk_microagg._utils._base import (
+from sk_microagg._utils._estimator import (
     BaseEstimator,
     ReleaseOnlyMixin,
     TrainingDigestMixin,
@@ -51,7 +51,7 @@ from sk_microagg._utils._validation import (
 )
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.encoding._encoder import warn_of_lost_columns, warn_of_similar_texts
-from sk_microagg.encoding._frames import Frame, replace_columns
+from sk_microagg.encoding._frames import Frame
 from sk_microagg.privacy import Constraint, Rules
 
 
@@ -75,8 +75,9 @@ class TableAggregator(
         Minimum group size. With 1, the release is the data itself.
 
     quasi_identifiers : "auto", str or list of str, default="auto"
-        The columns to anonymize: all that somebody might know of a person. "auto" stands for all
-        columns that have no other role. Columns of arrays are named by their numbers.
+        The columns to anonymize: everything that an intruder might know about a person. "auto"
+        stands for all columns that have no other role. Columns of arrays are named by their
+        numbers.
 
     sensitive : str, list of str or None, default=None
         Columns that `privacy` is about. They are released as they are.
@@ -93,48 +94,63 @@ class TableAggregator(
         Columns that are not released, such as names.
 
     categorical : "from_dtype" or list of str, default="from_dtype"
-        Columns of numbers to treat as categories, in addition to those whose type says so. Integers
-        of 2**53 and more, which floats do not distinguish, are always categories.
+        Columns of numbers to treat as categories, in addition to columns of a categorical type.
+        Integers of 2**53 and more, which floats do not distinguish, are always categories.
 
     ordinal : dict, list of str or None, default=None
-        Columns whose values have an order: a dict of all values, lowest first, or a list of columns
-        whose values can be sorted. Ordered categorical types need not be named. Only values that a
-        dict names, or that at least `k` records share, are released.
+        Columns whose values have an order. Ordered categorical types need not be named.
+
+        - a dict maps columns to all their values, lowest first.
+        - a list names columns whose values can be sorted.
+
+        Only values that a dict names, or that at least `k` records share, are released.
 
     hierarchies : dict or None, default=None
         Maps columns to a :class:`~sk_microagg.generalization.Hierarchy`, the path of a CSV file, or
-        a nested dict: categories are then the nearer, the lower their common node is.
+        a nested dict: the lower the common node of two categories, the nearer they are.
 
     column_weights : dict, "target" or None, default=None
-        How much columns count, by their names; 1 for those that are not named. "target" weighs
-        columns by what they tell of `y`, as a quick forest finds it: a release for training models
-        then keeps more of what these need, as with :class:`TargetScaler`. Groups become more
-        uniform in `y`, which tells more of it: `privacy=LDiversity(2)` prevents groups of a single
-        class, if `fit` gets `sensitive=y`.
+        How much each column counts.
+
+        - a dict maps columns to weights; 1 for those that are not named.
+        - "target" weights columns by how well they predict `y`, according to a small forest: a
+          release for training models then keeps more of what these need, as with
+          :class:`TargetScaler`. Groups become more uniform in `y`, which reveals more of it:
+          `privacy=LDiversity(2)` prevents groups of a single class, if `fit` gets `sensitive=y`.
+        - None gives all columns the same weight.
 
     categories : {"mode", "shares", "generalize"}, default="mode"
-        How categories are released: as the most frequent value, as a column per value with its
-        share in the group, or as the lowest common node of their hierarchy, "*" at worst.
+        How categories are released.
+
+        - "mode" is the most frequent value.
+        - "shares" is a column per value, with its share in the group.
+        - "generalize" is the lowest common node of their hierarchy, "*" at worst.
 
     numbers : {"mean", "median"}, default="mean"
         How numbers, ordinal values and dates are released. The median of an odd number of values is
-        one of them, and thus of one person.
+        the value of one person.
 
     decimals : "auto", int, dict or None, default="auto"
-        Number of decimals of released numbers, for all columns or by their names. "auto" stands for
-        those that the column itself has, None for all digits.
+        Number of decimals of released numbers, for all columns or by their names.
+
+        - "auto" keeps as many as the column itself has.
+        - an integer rounds to that many decimals.
+        - None keeps all digits.
+        - "day", "hour", "minute", "second", "millisecond", "microsecond" or "nanosecond" is what
+          dates are rounded to; otherwise, the longest of these of which all are multiples.
 
     privacy : Constraint, list of Constraint or None, default=None
-        What each group must satisfy beyond its size, as in :class:`MicroAggregator`.
+        What each group must satisfy beyond its size. See :class:`MicroAggregator`.
 
     builder : str or Builder, default="mdav"
-        Builds the initial partition, as there.
+        How the initial partition is built. See :class:`MicroAggregator`.
 
     refiner : str, Refiner, list or None, default="auto"
-        Improves the partition, as there.
+        How the partition is improved. See :class:`MicroAggregator`.
 
     block_size : "auto", int or None, default="auto"
-        Maximum number of records that are microaggregated together, as there.
+        Maximum number of records that are microaggregated together. See
+        :class:`MicroAggregator`.
 
     random_state : int, RandomState instance or None, default=None
         Source of randomness, passed to the refiner.
@@ -185,8 +201,11 @@ class TableAggregator(
     n_iter_ : int
         Number of iterations performed by the refiner, in all blocks.
 
-    builder_, refiner_ : objects
-        The builder and the refiner used.
+    builder_ : Builder
+        The builder used.
+
+    refiner_ : Refiner or None
+        The refiner used.
 
     n_features_in_ : int
         Number of columns of `X`.
@@ -317,7 +336,7 @@ class TableAggregator(
             The target, if `column_weights` is "target"; otherwise it is ignored.
 
         sensitive : array-like, Series or DataFrame, default=None
-            What `privacy` is about, if that is no column of `X` but, for example, the target.
+            What `privacy` is about, if that is not a column of `X` but, for example, the target.
 
         Returns
         -------
@@ -342,19 +361,19 @@ class TableAggregator(
         encoder = make_encoder(self, records, aggregation.method.k, y, rules.units)
         numbers = encoder.coordinates.numbers(records)
         points = encoder.coordinates.points(numbers)
-        method = aggregation.method_for(points.shape[1], rules, self.builder)
+        no_rounding = np.zeros(routing_of(points).shape[1])  # Points are computed cell by cell.
+        problem = Problem(points, points, no_rounding, rules, strata)
+        method = aggregation.method_for(problem, self.builder)
         task = self._init_callback_context(max_subtasks=1 if strata is None else len(strata))
         task.call_on_fit_task_begin(estimator=self, X=X)
-        no_rounding = np.zeros(routing_of(points).shape[1])  # Points are computed cell by cell.
-        labels, groups, cells = aggregation.run(
-            points, points, no_rounding, method, rules, strata, task
-        )
+        labels, groups, cells = aggregation.run(problem, method, task)
         if uses_target(self):
             warn_if_homogeneous(labels, y, "column_weights='target'")
         released = self._release_groups(encoder, records, numbers, labels, rules)
         check_released_names(released, roles)
-        # Means that would tell the only known value of a group are not kept, nor do losses tell it.
-        single_values = encoder.coordinates.single_values(numbers, labels, rules.units)
+        # Neither means that are kept nor losses reveal the only known value of a group.
+        missing = encoder.coordinates.missing(numbers)
+        single_values = encoder.coordinates.single_values(missing, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, points, labels)
         exact_transform = groups.n_moved == n_moved == 0
         sums = encoder.coordinates.sums_of_squares(numbers, labels, single_values[:2])
@@ -422,14 +441,7 @@ class TableAggregator(
     def _roles(self, table: DataFrame) -> TableRoles:
         """Check the names and the roles of columns, and warn of values that are written alike."""
         check_names_alike(table)
-        roles = TableRoles.from_names(
-            list(table.columns),
-            quasi_identifiers=self.quasi_identifiers,
-            sensitive=self.sensitive,
-            unit=self.unit,
-            strata=self.strata,
-            drop=self.drop,
-        )
+        roles = TableRoles.from_estimator(self, list(table.columns))
         # Rules and strata warn of the others.
         unconstrained = roles.sensitive if self.privacy is None else []
         warn_of_similar_texts(table[[*roles.quasi_identifiers, *unconstrained]])
@@ -619,7 +631,8 @@ class TableAggregator(
             numbers = coordinates.numbers(frame.table[self._table_roles.quasi_identifiers])
             sums = coordinates.sums_of_squares(numbers, self.labels_, self._hidden)
             check_is_training_data(self, *map(sum, zip(*sums.values(), strict=True)))
-            stand_ins = coordinates.stand_ins(numbers, self.labels_, *self._hidden)
+            missing = coordinates.missing(numbers)
+            stand_ins = coordinates.stand_ins(missing, self.labels_, *self._hidden)
             return with_values(coordinates.points(numbers), *stand_ins)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
@@ -637,7 +650,7 @@ class TableAggregator(
         """
         check_is_fitted(self)
         names = []
-        for name in self._table_roles.kept:
+        for name in self._table_roles.released:
             names += list(self._released[name].columns) if name in self._released else [name]
         # As in scikit-learn, a number stands for "x" and the number.
         names = [f"x{name}" if isinstance(name, int) else str(name) for name in names]
@@ -682,7 +695,7 @@ class TableAggregator(
 
     def _with_columns(self, table: DataFrame, columns: dict[Any, DataFrame]) -> DataFrame:
         """The table with other columns in the place of the quasi-identifiers."""
-        return replace_columns(table, self._table_roles.kept, columns)
+        return replace_columns(table, self._table_roles.unchanged, columns)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

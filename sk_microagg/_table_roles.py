@@ -4,39 +4,40 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sk_microagg._utils._typing import DataFrame
+from sk_microagg._utils._tables import import_extra
+from sk_microagg._utils._typing import DataFrame, Series
 
 
 @dataclass(frozen=True)
 class TableRoles:
-    """The columns of a table by their roles."""
+    """The columns of a table by their roles; the unit is one of those that do not come out."""
 
     quasi_identifiers: list[Any]
     sensitive: list[Any]
     strata: list[Any]
-    unit: object
-    kept: list[Any]
+    unit: Any
+    released: list[Any]
+    dropped: list[Any]
+
+    @property
+    def unchanged(self) -> list[Any]:
+        """Columns that are released as they are, in the order of the table."""
+        return [name for name in self.released if name not in self.quasi_identifiers]
 
     def strata_of(self, table: DataFrame) -> DataFrame | None:
         """The columns whose values no group mixes, or None if there are none."""
         return table[self.strata] if self.strata else None
 
     @classmethod
-    def from_names(
-        cls,
-        names: list[Any],
-        *,
-        quasi_identifiers: Any = "auto",
-        sensitive: Any = None,
-        unit: Any = None,
-        strata: Any = None,
-        drop: Any = None,
-    ) -> Self:
-        """Check the roles that a user gave to columns."""
-        given = {"sensitive": sensitive, "unit": unit, "strata": strata, "drop": drop}
-        given = {role: as_names(value, role, names) for role, value in given.items()}
+    def from_estimator(cls, estimator: Any, names: list[Any]) -> Self:
+        """Check the roles that the parameters of an estimator give to columns."""
+        quasi_identifiers = estimator.quasi_identifiers
+        given = {
+            role: as_names(getattr(estimator, role, None), role, names)
+            for role in ("sensitive", "unit", "strata", "drop")
+        }
         if len(given["unit"]) > 1:
-            raise ValueError(f"unit={unit!r} must be one column or None.")
+            raise ValueError(f"unit={estimator.unit!r} must be one column or None.")
         is_auto = isinstance(quasi_identifiers, str) and quasi_identifiers == "auto"
         if not is_auto or "auto" in names:
             given["quasi_identifiers"] = as_names(quasi_identifiers, "quasi_identifiers", names)
@@ -49,13 +50,14 @@ class TableRoles:
                 f"quasi_identifiers={quasi_identifiers!r} leaves no column to anonymize: at least "
                 "one must have no other role."
             )
-        left_out = {*given["unit"], *given["drop"]}
+        dropped = {*given["unit"], *given["drop"]}
         return cls(
             given["quasi_identifiers"],
             given["sensitive"],
             given["strata"],
             given["unit"][0] if given["unit"] else None,
-            [name for name in names if name not in left_out],
+            [name for name in names if name not in dropped],
+            [name for name in names if name in dropped],
         )
 
 
@@ -89,7 +91,7 @@ def check_one_role(given: Mapping[str, Iterable[Any]]) -> None:
 
 def check_released_names(released: dict[Any, DataFrame], roles: TableRoles) -> None:
     """Raise an error if two columns of a release have the same name."""
-    names = [name for name in roles.kept if name not in released]
+    names = roles.unchanged
     for name, columns in released.items():
         for own in columns.columns:
             if own in names:
@@ -98,3 +100,36 @@ def check_released_names(released: dict[Any, DataFrame], roles: TableRoles) -> N
                     "column: rename one of them."
                 )
             names.append(own)
+
+
+def replace_columns(
+    table: DataFrame, unchanged: list[Any], columns: dict[Any, DataFrame]
+) -> DataFrame:
+    """Columns of a table, some unchanged, and others with new ones in their places."""
+    cells, names = [], []
+    for position, name in enumerate(table.columns):
+        if name in columns:
+            cells += [column.set_axis(table.index) for _, column in columns[name].items()]
+            names += list(columns[name].columns)
+        elif name in unchanged:
+            cells.append(_without_unused_categories(table.iloc[:, position]))
+            names.append(name)
+    replaced = type(table)(dict(enumerate(cells)), index=table.index)
+    old = [position for position, name in enumerate(table.columns) if name in names]
+    if len(old) == len(names):
+        replaced.columns = table.columns[old]
+    else:
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        # A tuple is a name of its own.
+        replaced.columns = pandas.Index(names, name=table.columns.name, tupleize_cols=False)
+    return replaced
+
+
+def _without_unused_categories(column: Series) -> Series:
+    """A column that is released unchanged, whose type does not list what nobody has.
+
+    Such a category may be that of a person who was filtered out. The order of a type is kept.
+    """
+    if hasattr(column.dtype, "categories") and not getattr(column.dtype, "ordered", True):
+        return column.cat.remove_unused_categories()
+    return column

@@ -14,6 +14,7 @@ from sk_microagg._utils._targets import check_target
 from sk_microagg._utils._typing import Array, DataFrame, TableLike
 from sk_microagg._utils._validation import check_number
 from sk_microagg.encoding import TableEncoder
+from sk_microagg.encoding._kinds import UNITS_OF_DATES
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._hierarchy import TreeHierarchy
 from sk_microagg.generalization._mixed_table import read_hierarchy
@@ -50,7 +51,7 @@ def make_encoder(
 
 
 def uses_target(estimator: Any) -> bool:
-    """Whether columns are weighed by what they tell of the target."""
+    """Whether columns are weighted by how well they predict the target."""
     weights = estimator.column_weights
     return isinstance(weights, str) and weights == "target"
 
@@ -133,9 +134,10 @@ def check_decimals(decimals: Any, names: list[Any]) -> dict[Any, Any]:
     for name, number in decimals.items():
         is_integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
         is_integer = is_integer and abs(number) <= MOST_DECIMALS
-        if not (is_integer or number is None or (isinstance(number, str) and number == "auto")):
+        is_word = isinstance(number, str) and number in ("auto", *UNITS_OF_DATES)
+        if not (is_integer or is_word or number is None):
             raise ValueError(
                 f"decimals={number!r} for column {name!r} must be an integer from -{MOST_DECIMALS} "
-                f"to {MOST_DECIMALS}, 'auto' or None."
+                f"to {MOST_DECIMALS}, 'auto', a unit of dates as 'day', or None."
             )
     return decimals

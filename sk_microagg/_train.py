@@ -1,4 +1,4 @@
-"""Fit a model on the release of a table, predict on rows as they are."""
+"""Fit a model on the release of a table, and predict on original rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._microaggregator import FLOATS, MicroAggregator
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._sklearn_compat import available_if
 from sk_microagg._utils._tables import is_frame
@@ -37,11 +37,11 @@ def _estimator_has(method: str) -> Callable[[Any], bool]:
 
 
 class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
-    """Fit a model on the release of the training data, and predict on rows as they are.
+    """Fit a model on the release of the training data, and predict on original rows.
 
-    In a Pipeline, an anonymizer also replaces the rows that the model predicts for, by those of
-    groups. That is needed only if nobody may see these rows as they are. Otherwise a model that is
-    trained on the release does better on rows as they are.
+    In a Pipeline, an anonymizer also replaces the rows that the model predicts for by those of
+    groups. That is needed only if nobody may see the original rows. Otherwise, a model that was
+    trained on the release predicts better on these.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
     anonymizer : MicroAggregator, TableAggregator or None, default=None
         Releases the training data by `fit_transform(X, y)`, with the rows of `X` and in its columns
         and units; None for `MicroAggregator()`. If its columns are others, it needs a method
-        `format(X)`, which gives rows as they are the columns of the release, as that of
+        `format(X)`, which returns the original rows in the columns of the release, as that of
         :class:`TableAggregator` does.
 
     Attributes
@@ -83,7 +83,7 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
     not anonymized: a model learns from the target of each person, as it is, and a nearest neighbors
     classifier even keeps it. Nor does it hold for columns that the anonymizer leaves as they are,
     such as those that are not among the `quasi_identifiers` of a :class:`TableAggregator`. Where
-    all people of a group have the same target, it can be told of each of them: see
+    all people of a group have the same target, an intruder learns it for each of them: see
     :class:`~sk_microagg.privacy.LDiversity`.
 
     Missing values are allowed if both allow them: for example, if the estimator is a Pipeline that
@@ -129,7 +129,7 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
             The training data.
 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The target. It is passed to the anonymizer as well, which may use it to weigh columns.
+            The target. It is passed to the anonymizer as well, which may use it to weight columns.
 
         **params : dict
             Metadata, such as `sensitive` for the anonymizer, or `sample_weight` for the estimator.
@@ -168,7 +168,7 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_estimator_has("predict"))
     def predict(self, X: TableLike, **params: Any) -> Array:
-        """Predict the target of rows as they are.
+        """Predict the target of original rows.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: TableLike, **params: Any) -> Array:
-        """Predict the probability of each class for rows as they are.
+        """Predict the probability of each class for original rows.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X: TableLike, **params: Any) -> Array:
-        """Predict the logarithm of the probability of each class for rows as they are.
+        """Predict the logarithm of the probability of each class for original rows.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: TableLike, **params: Any) -> Array:
-        """Return the decision function of the model for rows as they are.
+        """Return the decision function of the model for original rows.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_estimator_has("score"))
     def score(self, X: TableLike, y: TableLike, **params: Any) -> float:
-        """Return the score of the model on rows as they are.
+        """Return the score of the model on original rows.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
         return getattr(self.estimator_, method)(rows, *others, **routed.estimator[method])
 
     def _as_released(self, X: Any) -> Any:
-        """Rows as they are, in the columns and the container of the release."""
+        """Original rows, in the columns and the container of the release."""
         if hasattr(self.anonymizer_, "format"):
             return self.anonymizer_.format(X)
         if self._columns is not None:
@@ -359,8 +359,8 @@ def _columns_by_name(release: Any, X: Any, anonymizer: Estimator) -> list[Any] |
     if released not in names:
         raise ValueError(
             f"anonymizer={anonymizer!r} returned other columns than those of X, or in another "
-            "order: it needs a method `format` that gives rows as they are the same columns, as "
-            "that of TableAggregator does."
+            "order: it needs a method `format` that returns the original rows in the same columns, "
+            "as that of TableAggregator does."
         )
     return None
 
@@ -378,7 +378,7 @@ def _check_units(release: Any, X: Any, columns: list[Any] | None, anonymizer: Es
     if np.any((low < lowest - slack) | (high > highest + slack)):
         raise ValueError(
             f"anonymizer={anonymizer!r} returned numbers outside the range of those of X: it must "
-            "return them in the units of X, as the model predicts on rows as they are. Put a "
+            "return them in the units of X, as the model predicts on original rows. Put a "
             "scaler into the estimator, as in make_pipeline(StandardScaler(), LinearSVC())."
         )
 

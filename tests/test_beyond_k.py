@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import parallel_config
-from marks import slow_but_first
+from marks import in_one_case, slow_but_first
 from numpy.testing import assert_array_equal
 from oracles import privacy as oracle
 from sklearn.base import clone
@@ -63,7 +63,7 @@ FORMS = {
     "polars": lambda values, name: pl.Series(name, values),
     "polars frame": lambda values, name: pl.DataFrame({name: values}),
 }
-every_form = pytest.mark.parametrize("form", FORMS)
+every_form = in_one_case("form", FORMS)
 FAST = Annealing(max_iter=10_000)
 
 
@@ -138,7 +138,7 @@ def test_the_function_and_the_estimator_agree(X):
     assert_array_equal(labels, aggregator.fit_predict(X, **ROLES))
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@in_one_case("frame", [pd.DataFrame, pl.DataFrame])
 def test_several_columns_with_a_constraint_each(X, frame):
     sensitive = frame({"illness": ILLNESSES, "age": AGES, "income": X[:, 1]})
     privacy = [
@@ -162,8 +162,8 @@ def test_sensitive_values_without_a_constraint_change_nothing(X):
     assert aggregator.exact_transform_
 
 
-@pytest.mark.parametrize("refiner", ["auto", "local_search", None])
-@pytest.mark.parametrize("builder", ["mdav", "cbfs", "k_anonymity_first", "t_closeness_first"])
+@in_one_case("refiner", ["auto", "local_search", None])
+@in_one_case("builder", ["mdav", "cbfs", "k_anonymity_first", "t_closeness_first"])
 def test_whatever_builder_and_refiner(X, builder, refiner):
     privacy = [TCloseness(0.2), LDiversity(3, "entropy")]
     aggregator = MicroAggregator(4, builder=builder, refiner=refiner, privacy=privacy)
@@ -219,7 +219,7 @@ def test_a_unit_with_hundreds_of_records(X):
     assert min(map(len, groups_of(labels, units))) >= 5
 
 
-@pytest.mark.parametrize("n_units", [5, 7, 9])
+@in_one_case("n_units", [5, 7, 9])
 def test_fewer_than_2k_units(X, n_units):
     units = np.arange(N) % n_units
     labels = MicroAggregator(5, refiner=FAST).fit_predict(X, unit=units)
@@ -248,8 +248,9 @@ def test_missing_units_are_one_unit(X):
     assert_l_diverse(labels, units, 5)
 
 
-@pytest.mark.parametrize("refiner", ["auto", "local_search", None])
-@pytest.mark.parametrize("builder", ["mdav", "cbfs", "k_anonymity_first"])
+@pytest.mark.slow
+@in_one_case("refiner", ["auto", "local_search", None])
+@in_one_case("builder", ["mdav", "cbfs", "k_anonymity_first"])
 def test_no_unit_has_most_of_a_group(builder, refiner):
     # Some people have 30 records near each other, and the others have 3.
     rng = np.random.default_rng(0)
@@ -298,7 +299,7 @@ def test_shares_of_units_need_units(X):
 # Blocks
 
 
-@pytest.mark.parametrize("kind", ["independent", "along a column"])
+@in_one_case("kind", ["independent", "along a column"])
 def test_blocks_are_held_against_the_whole_table(kind):
     # Along a column, no half of the table looks like the whole of it.
     X = in_units(1200, seed=3)
@@ -347,7 +348,7 @@ def test_the_backend_does_not_change_the_result(backend):
 
 def test_groups_are_not_stitched_under_constraints(X):
     aggregator = MicroAggregator(4, stitch=True, block_size=100)
-    with pytest.raises(ValueError, match=r"^stitch=True must be False with `privacy` or `unit`: "):
+    with pytest.raises(ValueError, match=r"^stitch=True\b"):
         aggregator.fit(X, unit=PATIENTS)
     assert aggregator.fit(X, strata=REGIONS).exact_transform_
 
@@ -390,14 +391,13 @@ def test_a_distance_of_exactly_t_is_good_enough_for_searches(X):
     assert exactly.information_loss_ < 1.05 * nearly.information_loss_
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "privacy",
     [
         [TCloseness(0.2, column="income"), LDiversity(3, "recursive", c=5, column="illness")],
         [TCloseness(0.2, column="income"), TCloseness(0.15, column="illness")],
         [LDiversity(3, "recursive", c=5, column="illness"), LDiversity(20, column="income")],
     ],
-    ids=str,
 )
 def test_constraints_on_two_columns_leave_many_groups(privacy):
     rng = np.random.default_rng(0)

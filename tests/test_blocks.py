@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.blocks import Blocks, nearest_in_block
 from sklearn.exceptions import NotFittedError
@@ -60,12 +61,12 @@ def test_transform_of_the_training_data_is_the_release(X, builder, k, block_size
     assert aggregator.group_sizes_.min() >= k
 
 
-@pytest.mark.parametrize("refiner", [SEARCH, ["local_search", "exchange"]])
+@in_one_case("refiner", [SEARCH, ["local_search", "exchange"]])
 def test_other_refiners_are_as_exact_as_in_one_block(X, refiner):
     assert_exact_release(MicroAggregator(3, refiner=refiner, block_size=90, random_state=0), X)
 
 
-@pytest.mark.parametrize("d", [1, 2, 4])
+@in_one_case("d", [1, 2, 4])
 def test_any_number_of_columns(d):
     assert_exact_release(MicroAggregator(k=3, block_size=30), in_units(d=d))
 
@@ -84,7 +85,7 @@ def test_labels_and_sizes_agree(X):
     assert_array_equal(MicroAggregator(k=3, block_size=40).fit_predict(X), aggregator.labels_)
 
 
-@pytest.mark.parametrize("stitch", [False, True])
+@in_one_case("stitch", [False, True])
 def test_centroids_are_the_means_of_the_groups(X, stitch):
     aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch)
     release = aggregator.fit_transform(X)
@@ -93,8 +94,8 @@ def test_centroids_are_the_means_of_the_groups(X, stitch):
     assert_array_equal(release, aggregator.centroids_[aggregator.labels_])
 
 
-@pytest.mark.parametrize("stitch", [False, True])
-@pytest.mark.parametrize("refiner", [None, "exchange"])
+@in_one_case("stitch", [False, True])
+@in_one_case("refiner", [None, "exchange"])
 def test_losses_are_those_of_the_standardized_records(X, stitch, refiner):
     aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch, refiner=refiner).fit(X)
     scaled = StandardScaler().fit_transform(X)
@@ -121,7 +122,7 @@ def test_iterations_are_those_of_all_blocks(X):
     assert aggregator.n_iter_ == 20 * aggregator.n_blocks_
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@in_one_case("dtype", [np.float32, np.float64])
 def test_float_type_is_kept(X, new, dtype):
     aggregator = MicroAggregator(k=3, block_size=40)
     assert_exact_release(aggregator, X.astype(dtype))
@@ -154,8 +155,8 @@ def test_auto_is_room_for_5000_groups():
     assert aggregator.n_blocks_ == 2
 
 
-@pytest.mark.parametrize("n", [5, 7, 9, 19])
-@pytest.mark.parametrize("block_size", [1, 6])
+@in_one_case("n", [5, 7, 9, 19])
+@in_one_case("block_size", [1, 6])
 def test_fewer_than_4k_records_are_one_block(n, block_size):
     # 5 is k, and 9 is 2k - 1.
     aggregator = MicroAggregator(k=5, block_size=block_size)
@@ -163,8 +164,8 @@ def test_fewer_than_4k_records_are_one_block(n, block_size):
     assert aggregator.n_blocks_ == 1
 
 
-@pytest.mark.parametrize("k", [1, 2, 5])
-@pytest.mark.parametrize("times", [6, 8, 31])
+@in_one_case("k", [1, 2, 5])
+@in_one_case("times", [6, 8, 31])
 def test_every_block_has_2k_records(k, times):
     aggregator = MicroAggregator(k=k, block_size=1)
     assert_exact_release(aggregator, in_units(times * k))
@@ -213,7 +214,7 @@ def test_new_records_go_to_the_cell_they_are_in_within_their_block(X, new, refin
     assert_array_equal(aggregator.transform(new), aggregator.centroids_[groups])
 
 
-@pytest.mark.parametrize("stitch", [False, True])
+@in_one_case("stitch", [False, True])
 def test_new_records_land_on_centroids_of_the_release(X, new, stitch):
     aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch)
     release = aggregator.fit_transform(X)
@@ -306,7 +307,7 @@ def assert_fit_fails(aggregator, X, error, message):
     assert not [name for name in vars(aggregator) if name.endswith("_") or name.startswith("_")]
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("block_size", "error", "end"),
     [
         (0, ValueError, r"\.$"),
@@ -325,8 +326,8 @@ def test_bad_block_size(X, block_size, error, end):
     assert_fit_fails(MicroAggregator(block_size=block_size), X, error, message)
 
 
-@pytest.mark.parametrize("stitch", [None, "no", 2])
-@pytest.mark.parametrize("block_size", [None, 60])
+@in_one_case("stitch", [None, "no", 2])
+@in_one_case("block_size", [None, 60])
 def test_bad_stitch(X, stitch, block_size):
     message = rf"^stitch={stitch!r} must be one of False, True\.$"
     aggregator = MicroAggregator(stitch=stitch, block_size=block_size)
@@ -358,7 +359,7 @@ class LeavesOneOut:
         return labels
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@in_one_case("n_jobs", [None, 2])
 def test_a_small_group_in_one_of_the_blocks(X, n_jobs):
     message = r"^builder=LeavesOneOut\(\) returned labels with a group of 1 records: .* k=3\.$"
     parameters = {"k": 3, "builder": LeavesOneOut(), "refiner": None, "n_jobs": n_jobs}

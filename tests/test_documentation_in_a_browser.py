@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 from browsers import IN_A_BROWSER, WIDTHS, open_page
 
-# For all pages at one width, also on a busy machine.
+# For all pages, also on a busy machine.
 SECONDS = 500
 
 BUILT = Path(__file__).parents[1] / "doc" / "_build" / "html"
@@ -25,12 +25,12 @@ pytestmark = [
     ),
 ]
 
-# Opens one page after the other, since each of them loads a theme.
+# Opens one page after the other, since each of them loads a theme, and measures it at all widths.
 FRAME = """<!doctype html><iframe height="800"></iframe>
 <script>
 const frame = document.querySelector("iframe");
-const pages = PAGES, width = WIDTH, seen = {};
-frame.width = width;
+const pages = PAGES, widths = WIDTHS, seen = {};
+for (const width of widths) seen[width] = {};
 function open(number) {
   if (number === pages.length) {
     fetch("/seen", {method: "POST", body: JSON.stringify(seen)});
@@ -39,16 +39,20 @@ function open(number) {
   frame.onload = () => {
     const page = frame.contentDocument;
     const links = [...page.querySelectorAll(".bd-header .navbar-header-items .nav-item")];
-    seen[pages[number]] = {
-      width: page.documentElement.scrollWidth,
-      // What is cut, and cannot be scrolled to either.
-      cut: [...page.querySelectorAll("pre")].filter(e => e.scrollWidth > e.clientWidth + 1
-        && !["auto", "scroll"].includes(frame.contentWindow.getComputedStyle(e).overflowX)).length,
-      scrolled: [...page.querySelectorAll("pre")]
-        .filter(e => e.scrollWidth > e.clientWidth + 1).length,
-      rows: new Set(links.map(e => Math.round(e.getBoundingClientRect().bottom / 20))).size,
-      header: page.querySelector(".bd-header")?.getBoundingClientRect().height,
-    };
+    for (const width of widths) {
+      frame.width = width;
+      seen[width][pages[number]] = {
+        width: page.documentElement.scrollWidth,
+        // What is cut, and cannot be scrolled to either.
+        cut: [...page.querySelectorAll("pre")].filter(e => e.scrollWidth > e.clientWidth + 1
+          && !["auto", "scroll"].includes(frame.contentWindow.getComputedStyle(e).overflowX)
+        ).length,
+        scrolled: [...page.querySelectorAll("pre")]
+          .filter(e => e.scrollWidth > e.clientWidth + 1).length,
+        rows: new Set(links.map(e => Math.round(e.getBoundingClientRect().bottom / 20))).size,
+        header: page.querySelector(".bd-header")?.getBoundingClientRect().height,
+      };
+    }
     open(number + 1);
   };
   frame.src = pages[number];
@@ -57,9 +61,9 @@ open(0);
 </script>"""
 
 
-@pytest.fixture(scope="module", params=WIDTHS)
-def seen(request, tmp_path_factory):
-    """Measurements of all pages in a frame of a given width."""
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    """Measurements of all pages in a frame, by its width."""
     folder = tmp_path_factory.mktemp("documentation")
     pages = sorted(
         str(page.relative_to(BUILT))
@@ -67,10 +71,11 @@ def seen(request, tmp_path_factory):
     )
     # One page of the reference is like all others.
     pages += ["generated/sk_microagg.TableAggregator.html"]
-    frame = FRAME.replace("PAGES", json.dumps(pages)).replace("WIDTH", str(request.param))
+    frame = FRAME.replace("PAGES", json.dumps(pages)).replace("WIDTHS", json.dumps(WIDTHS))
 
     with _served(frame) as (address, answers), open_page(folder, address):
-        return request.param, json.loads(answers.get(timeout=SECONDS))
+        by_width = json.loads(answers.get(timeout=SECONDS))
+    return {int(width): by_page for width, by_page in by_width.items()}
 
 
 @contextmanager
@@ -106,23 +111,23 @@ def _served(frame):
 
 
 def test_no_page_is_wider_than_the_screen(seen):
-    width, pages = seen
-    assert len(pages) > 20
-    assert {name: page["width"] for name, page in pages.items() if page["width"] > width} == {}
+    assert list(seen) == list(WIDTHS)
+    for width, pages in seen.items():
+        assert len(pages) > 20
+        assert {name: page["width"] for name, page in pages.items() if page["width"] > width} == {}
 
 
 def test_no_code_is_cut(seen):
-    width, pages = seen
-    assert [name for name, page in pages.items() if page["cut"]] == []
-    if width == max(WIDTHS):
-        assert [name for name, page in pages.items() if page["scrolled"]] == []
+    for width, pages in seen.items():
+        assert [name for name, page in pages.items() if page["cut"]] == [], width
+    pages = seen[max(WIDTHS)]
+    assert [name for name, page in pages.items() if page["scrolled"]] == []
 
 
 def test_navigation_is_one_row(seen):
-    width, pages = seen
-    if width == max(WIDTHS):
-        assert {page["rows"] for page in pages.values()} == {1}
-        assert max(page["header"] for page in pages.values()) < 90
+    pages = seen[max(WIDTHS)]
+    assert {page["rows"] for page in pages.values()} == {1}
+    assert max(page["header"] for page in pages.values()) < 90
 
 
 def test_a_first_release_comes_first():

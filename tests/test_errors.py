@@ -6,6 +6,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
@@ -89,7 +90,9 @@ def assert_others_fail(X, k, error, message):
             builder.build(X, k)
 
 
-@pytest.mark.parametrize(
+# Complete messages, as examples of style: what is wrong, and what is allowed. Elsewhere, tests look
+# for the parameter and its value only.
+@in_one_case(
     ("k", "error", "message"),
     [
         (0, ValueError, r"^k=0 must be at least 1\.$"),
@@ -108,7 +111,7 @@ def test_bad_k(X, k, error, message):
     assert_all_fail(X, k, error, message)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("X", "error", "message"),
     [
         (with_value(np.inf), ValueError, "Input X contains infinity"),
@@ -117,7 +120,7 @@ def test_bad_k(X, k, error, message):
         (np.full((20, 2), "x", dtype=object), ValueError, TEXT.format(0)),
         (pl.DataFrame({"city": ["Ulm", None] * 10}), ValueError, TEXT.format("'city'")),
         ("text", ValueError, "^X holds text, but must hold numbers"),
-        ({"a": [1] * 20}, TypeError, "^X of type dict must be a table of numbers"),
+        ({"a": [1] * 20}, TypeError, r"^X of type dict\b"),
         (pd.DataFrame(np.eye(20)[:, :2], columns=["a", "a"]), ValueError, "^X has several columns"),
         (np.arange(20.0), ValueError, "two dimensions, rows and columns"),
         (np.zeros((20, 2, 2)), ValueError, "dim 3"),
@@ -147,7 +150,7 @@ def test_missing_values_where_only_numbers_can_be_compared(X):
         metrics.correlation_change(X, hidden)
 
 
-@pytest.mark.parametrize("make", [lambda X: X, list], ids=["array", "rows"])
+@in_one_case("make", [lambda X: X, list])
 def test_masked_values_are_missing(X, make):
     hidden = make(masked(1))
     message = "^Input X contains masked values: they count as missing, as NaN does"
@@ -169,7 +172,7 @@ def test_masked_values_are_missing(X, make):
     assert not any("1000" in cell for cell in release.ravel())
 
 
-@pytest.mark.parametrize("seed", range(5))
+@in_one_case("seed", range(5))
 def test_no_more_than_all_is_lost(seed):
     X = np.random.default_rng(seed).normal(size=(5, 3))
     assert MicroAggregator(k=5).fit(X).information_loss_ <= 1.0
@@ -197,7 +200,7 @@ def dates():
     }
 
 
-@pytest.mark.parametrize("kind", dates())
+@in_one_case("kind", dates())
 def test_dates(kind):
     frame = dates()[kind]
     message = r"^Column 'born' of X holds dates or times: .* TableAggregator takes tables with"
@@ -218,7 +221,7 @@ def test_dates_in_an_array_or_a_list():
             MicroAggregator().fit(table)
 
 
-@pytest.mark.parametrize("kind", dates())
+@in_one_case("kind", dates())
 def test_generalized_dates(kind):
     kaim = KAIM(refiner=None, random_state=0)
     if kind in ("times of the day", "durations"):
@@ -230,7 +233,7 @@ def test_generalized_dates(kind):
     assert metrics.anonymity_level(release) >= 5
 
 
-@pytest.mark.parametrize("column", [pd.Series(np.arange(20.0)), dates()["pandas"]["born"]])
+@in_one_case("column", [pd.Series(np.arange(20.0)), dates()["pandas"]["born"]])
 def test_a_column_is_no_table(column):
     message = "^Expected a 2-dimensional container but got"
     assert_all_fail(column, 5, ValueError, message)
@@ -240,8 +243,8 @@ def test_a_column_is_no_table(column):
         metrics.anonymity_level(column)
 
 
-@pytest.mark.parametrize("as_array", [np.asarray, list])
-@pytest.mark.parametrize(
+@in_one_case("as_array", [np.asarray, list])
+@in_one_case(
     "fail",
     [
         lambda values: MicroAggregator().fit(values),
@@ -262,7 +265,7 @@ def test_messages_quote_no_records(fail, as_array):
     assert not any(str(value) in report for value in values)
 
 
-every_huge_value = pytest.mark.parametrize("value", [1e160, -1e200, 1.7e308])
+every_huge_value = in_one_case("value", [1e160, -1e200, 1.7e308])
 
 
 @every_huge_value
@@ -284,7 +287,7 @@ def test_values_whose_squares_overflow_in_the_scaler(value):
     assert_fit_fails(MicroAggregator(), with_value(value), ValueError, message)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("value", "message"),
     [(np.nan, "contains NaN"), (np.inf, "contains infinity"), (1e200, "holds values so large")],
 )
@@ -310,7 +313,7 @@ class OnlyTransforms(Nothing):
         return X
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("parameters", "error", "message"),
     [
         ({"builder": "mdv"}, ValueError, rf"^builder='mdv' must be one of {BUILDER_NAMES}\.$"),
@@ -343,19 +346,19 @@ def test_bad_builder_or_refiner(X, parameters, error, message):
         microaggregate(X, 5, **parameters)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "builder",
     [MDAV(growth="n"), MDAV(ending="n"), CBFS(growth="n"), TFRP(reference="n"), DBFS("n")],
 )
 def test_bad_parameter_of_a_builder_on_its_own(X, builder):
-    with pytest.raises(ValueError, match=r"='n' must be one of"):
+    with pytest.raises(ValueError, match="='n'"):
         builder.build(X, 5)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("scaler", "error", "message"),
     [
-        ("robust", ValueError, r"^scaler='robust' must be one of 'standard', 'target'\.$"),
+        ("robust", ValueError, "^scaler='robust'"),
         (Nothing(), TypeError, NO_SCALER.format(r"Nothing\(\)")),
         (OnlyTransforms(), TypeError, NO_SCALER.format(r"OnlyTransforms\(\)")),
         (RobustScaler, TypeError, NO_SCALER.format("<class .*RobustScaler'>")),
@@ -377,7 +380,7 @@ JOBS_AND_VERBOSITIES = [
 ]
 
 
-@pytest.mark.parametrize(("parameters", "error", "message"), JOBS_AND_VERBOSITIES)
+@in_one_case(("parameters", "error", "message"), JOBS_AND_VERBOSITIES)
 def test_bad_jobs_and_verbosities(X, parameters, error, message):
     assert_fit_fails(MicroAggregator(**parameters), X, error, message)
     for search in (IteratedLocalSearch, Annealing, Recombination):
@@ -390,7 +393,7 @@ def test_bad_jobs_and_verbosities(X, parameters, error, message):
         metrics.loss_bound(X, 5, time_limit=0.01, **parameters)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "measure",
     [
         lambda X, **jobs: metrics.optimality_gap(X, np.zeros(20, int), 20, **jobs),
@@ -401,11 +404,11 @@ def test_bad_jobs_and_verbosities(X, parameters, error, message):
     ],
 )
 def test_bad_jobs_of_others(X, measure):
-    with pytest.raises(ValueError, match=r"^n_jobs=0 must be None or an integer other than 0"):
+    with pytest.raises(ValueError, match=r"^n_jobs=0\b"):
         measure(X, n_jobs=0)
 
 
-@pytest.mark.parametrize("parameters", [{"n_jobs": np.int64(-1)}, {"verbose": True}])
+@in_one_case("parameters", [{"n_jobs": np.int64(-1)}, {"verbose": True}])
 def test_good_jobs_and_verbosities(X, parameters):
     labels = MicroAggregator(**parameters).fit_predict(X)
     assert np.array_equal(labels, MicroAggregator().fit_predict(X))
@@ -433,8 +436,8 @@ class Returns:
         return self.labels
 
 
-@pytest.mark.parametrize("part", ["builder", "refiner"])
-@pytest.mark.parametrize(
+@in_one_case("part", ["builder", "refiner"])
+@in_one_case(
     ("labels", "message"),
     [
         (np.repeat([0, 1], [16, 4]), "a group of 4 records: every group must have at least k=5"),
@@ -445,7 +448,6 @@ class Returns:
         (np.full(20, "a"), r"shape \(20,\) and type <U1: they must be 20 integers"),
         (None, r"shape \(\) and type object: they must be 20 integers"),
     ],
-    ids=["small", "singletons", "short", "2d", "float", "text", "none"],
 )
 def test_labels_that_are_no_k_partition(X, part, labels, message):
     message = rf"^{part}=Returns\(\) returned .*{message}"
@@ -458,14 +460,14 @@ def test_labels_that_are_no_k_partition(X, part, labels, message):
 # After the fit
 
 
-@pytest.mark.parametrize("method", ["transform", "score"])
+@in_one_case("method", ["transform", "score"])
 def test_unfitted(X, method):
     with pytest.raises(NotFittedError, match="MicroAggregator instance is not fitted yet"):
         getattr(MicroAggregator(), method)(X)
 
 
-@pytest.mark.parametrize("method", ["transform", "score"])
-@pytest.mark.parametrize(
+@in_one_case("method", ["transform", "score"])
+@in_one_case(
     ("new", "error", "message"),
     [
         (np.ones((4, 2)), ValueError, "X has 2 features, but MicroAggregator is expecting 3"),
@@ -494,7 +496,7 @@ def state(aggregator):
     return {name: v for name, v in vars(aggregator).items() if name not in parameters}
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("parameters", "second"),
     [
         ({}, pd.DataFrame(np.full((30, 2), np.inf), columns=["x", "y"])),
@@ -505,7 +507,6 @@ def state(aggregator):
         ({"refiner": Returns(np.arange(30))}, np.ones((30, 2))),
         ({"scaler": FunctionTransformer(lambda X: X + np.inf)}, np.ones((30, 2))),
     ],
-    ids=["records", "k", "names", "builder", "growth", "refiner", "scaler"],
 )
 def test_a_fit_that_fails_leaves_the_last_one_whole(X, parameters, second):
     frame = pd.DataFrame(X, columns=["age", "income", "share"])
@@ -522,7 +523,7 @@ def test_a_fit_that_fails_leaves_the_last_one_whole(X, parameters, second):
     assert_array_equal(aggregator.transform(frame + 1), moved)
 
 
-@pytest.mark.parametrize("estimator", [MicroAggregator(1), TableAggregator(1), KAIM(1), KMember(1)])
+@in_one_case("estimator", [MicroAggregator(1), TableAggregator(1), KAIM(1), KMember(1)])
 def test_k_of_1_anonymizes_nothing(X, estimator):
     message = "^k=1: nothing is anonymized, .* k must be at least 2 to protect anybody"
     with pytest.warns(UserWarning, match=message) as warned:
@@ -538,8 +539,8 @@ def test_k_of_1_with_a_constraint_is_no_reason_to_warn(X):
     assert aggregator.group_sizes_.min() >= 2
 
 
-@pytest.mark.parametrize("seed", ["x", 2.5, -1, 2**40, [1], np.random.default_rng(0)])
-@pytest.mark.parametrize(
+@in_one_case("seed", ["x", 2.5, -1, 2**40, [1], np.random.default_rng(0)])
+@in_one_case(
     "fit",
     [
         lambda X, seed: MicroAggregator(5, refiner=None, random_state=seed).fit(X),
@@ -551,19 +552,19 @@ def test_k_of_1_with_a_constraint_is_no_reason_to_warn(X):
     ],
 )
 def test_bad_seeds(X, fit, seed):
-    with pytest.raises(ValueError, match=r"^random_state=.* must be None, an integer from 0 to 2"):
+    with pytest.raises(ValueError, match=r"^random_state="):
         fit(X, seed)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("estimator", "error", "message"),
     [
-        (MicroAggregator(stitch=np.ones(2)), ValueError, r"^stitch=array.* must be one of False"),
-        (TableAggregator(categories=[]), ValueError, r"^categories=\[\] must be one of 'mode'"),
+        (MicroAggregator(stitch=np.ones(2)), ValueError, "^stitch=array.*"),
+        (TableAggregator(categories=[]), ValueError, r"^categories=\[\]"),
         (
             TableAggregator(decimals=10**30),
             ValueError,
-            "^decimals=1.* must be an integer from -400",
+            "^decimals=1.*",
         ),
         (
             TableAggregator(ordinal={0: 1}),
@@ -571,13 +572,13 @@ def test_bad_seeds(X, fit, seed):
             r"^ordinal\[0\]=1 must be a list of all values",
         ),
         (TableAggregator(ordinal={0: "ab"}), TypeError, "must be a list of all values, lowest fir"),
-        (KAIM(c=np.ones(2)), TypeError, "^c=array.* must be a number at least 0 or 'own'"),
-        (MicroAggregator(refiner=Exchange(10**30)), ValueError, "^max_iter=1.* must be at most 92"),
-        (TrainOnRelease("x"), TypeError, "^estimator='x' must be an object with the method 'fit'"),
-        (TrainOnRelease(MDAV(), []), TypeError, "^estimator=MDAV.* must be an object with the"),
-        (TrainOnRelease(Ridge(), {}), TypeError, "^anonymizer={} must be None or an object with"),
-        (TargetScaler([]), TypeError, r"^estimator=\[\] must be None or an object with the method"),
-        (IteratedLocalSearch(acceptance=[]), TypeError, r"^acceptance=\[\] must be a number"),
+        (KAIM(c=np.ones(2)), TypeError, "^c=array.*"),
+        (MicroAggregator(refiner=Exchange(10**30)), ValueError, "^max_iter=1.*"),
+        (TrainOnRelease("x"), TypeError, "^estimator='x'"),
+        (TrainOnRelease(MDAV(), []), TypeError, "^estimator=MDAV.*"),
+        (TrainOnRelease(Ridge(), {}), TypeError, "^anonymizer={}"),
+        (TargetScaler([]), TypeError, r"^estimator=\[\]"),
+        (IteratedLocalSearch(acceptance=[]), TypeError, r"^acceptance=\[\]"),
     ],
 )
 def test_parameters_of_odd_types(X, estimator, error, message):

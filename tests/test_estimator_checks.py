@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
@@ -41,7 +42,7 @@ def test_scikit_learn_check_of_others(estimator, check):
 
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
-every_frame = pytest.mark.parametrize("library", FRAMES)
+every_frame = in_one_case("library", FRAMES)
 COLUMNS = ["age", "income", "share"]
 UNITS = [1.0, 200.0, 0.05]
 
@@ -86,7 +87,7 @@ def test_index_of_a_pandas_frame_is_kept(X):
 
 
 @every_frame
-@pytest.mark.parametrize("scaler", ["standard", RobustScaler(), None])
+@in_one_case("scaler", ["standard", RobustScaler(), None])
 def test_frames_by_global_setting_change_no_value(X, new, library, scaler):
     plain = MicroAggregator(scaler=scaler)
     release, moved = plain.fit_transform(X), plain.transform(new)

@@ -96,7 +96,7 @@ def assert_only_twins_move(X, k, refiner="auto"):
     return aggregator
 
 
-@pytest.mark.parametrize("seed", range(5))
+@in_one_case("seed", range(5))
 def test_records_whose_squared_distances_are_the_smallest_floats(seed):
     X = 1e-161 * np.random.default_rng(seed).normal(size=(100, 8))
     assert_transform_is_the_release(X, k=10, scaler=None)
@@ -152,7 +152,7 @@ def test_many_groups_are_exact():
     assert_transform_is_the_release(X, 3)
 
 
-@pytest.mark.parametrize("refiner", [None, "decompose"])
+@in_one_case("refiner", [None, "decompose"])
 def test_a_partition_that_is_no_power_diagram_gets_the_nearest_centroid(refiner):
     X = np.random.default_rng(3).normal(size=(400, 3))
     aggregator = MicroAggregator(k=5, refiner=refiner).fit(X)
@@ -160,7 +160,7 @@ def test_a_partition_that_is_no_power_diagram_gets_the_nearest_centroid(refiner)
     assert_array_equal(aggregator.weights_, 0.0)
 
 
-@pytest.mark.parametrize("offset", [1e6, 1.7e12])
+@in_one_case("offset", [1e6, 1.7e12])
 def test_large_offsets_do_no_harm(offset):
     X = np.random.default_rng(5).normal(size=(200, 3))
     plain = MicroAggregator(k=3, scaler=None).fit(X)
@@ -169,7 +169,7 @@ def test_large_offsets_do_no_harm(offset):
     assert moved.group_sizes_.max() < 6
 
 
-@pytest.mark.parametrize("spread", [5, 8])
+@in_one_case("spread", [5, 8])
 def test_values_of_many_magnitudes_are_said_to_be_inexact_or_are_exact(spread):
     X = np.exp(spread * np.random.RandomState(1).normal(size=(300, 3)))
     aggregator = MicroAggregator(k=3)

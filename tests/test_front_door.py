@@ -4,9 +4,9 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
+from marks import in_one_case
 
-from sk_microagg._utils._base import DOCUMENTATION
+from sk_microagg._utils._estimator import DOCUMENTATION
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -18,13 +18,13 @@ FRONT = [*ROOT.glob("*.md"), *ROOT.glob("packaging/*"), *ROOT.glob(".github/**/*
 FRONT += [ROOT / "CITATION.cff", ROOT / "pyproject.toml"]
 
 
-@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda page: page.name)
+@in_one_case("page", sorted(ROOT.glob("*.md")))
 def test_links_to_files_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)]+)\)", page.read_text()):
         assert target.startswith("https://") or (ROOT / target).exists(), target
 
 
-@pytest.mark.parametrize("path", FRONT, ids=lambda path: path.name)
+@in_one_case("path", FRONT)
 def test_one_address(path):
     text = path.read_text()
     for address in re.findall(r"https://[\w.-]*sk-microagg[\w.-]*(?:/[\w.-]+){0,2}", text):

@@ -21,7 +21,7 @@ from sk_microagg.refiners import (
     IteratedLocalSearch,
     LocalSearch,
     Recombination,
-    _anneal,
+    _annealing,
     _auto,
     _iterated_local_search,
     _neighborhoods,
@@ -172,7 +172,7 @@ def test_the_final_exchange_does_not_go_on_for_long(X, press_before, set_clock):
     ids=repr,
 )
 def test_annealing_ends_with_the_best_so_far(X, labels, press_before, search, number):
-    press_before(_anneal.Cooling, "at", number)
+    press_before(_annealing.Cooling, "at", number)
     with pytest.warns(UserWarning, match=SO_FAR) as warned:
         refined = search.refine(X, labels, 4, random_state=0)
     assert [warning.filename for warning in warned] == [__file__]

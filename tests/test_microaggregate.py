@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
@@ -36,7 +37,7 @@ REFINERS = {
     "exchange": Exchange(),
     "iterated_local_search": IteratedLocalSearch(),
 }
-every_builder = pytest.mark.parametrize("name", BUILDERS)
+every_builder = in_one_case("name", BUILDERS)
 
 
 @pytest.fixture(name="X")
@@ -66,7 +67,7 @@ def test_name_and_object_give_the_labels_of_the_builder(X, name):
     assert_array_equal(microaggregate(X, 4, builder=BUILDERS[name], refiner=None), labels)
 
 
-@pytest.mark.parametrize("name", REFINERS)
+@in_one_case("name", REFINERS)
 def test_name_object_and_list_give_the_labels_of_the_refiner(X, name):
     refined = REFINERS[name].refine(X, MDAV().build(X, 4), 4, random_state=0)
     for refiner in (name, REFINERS[name], [name], [REFINERS[name]]):
@@ -88,7 +89,7 @@ def test_default_builder_is_mdav(X):
     assert_array_equal(microaggregate(X, 4), microaggregate(X, 4, builder="mdav"))
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "changed",
     [
         MDAV(growth="nc"),
@@ -97,7 +98,6 @@ def test_default_builder_is_mdav(X):
         DBFS(growth="nn"),
         PathOptimal("cbfs"),
     ],
-    ids=repr,
 )
 def test_parameters_of_a_builder_object_are_used(X, changed):
     labels = microaggregate(X, 6, builder=changed, refiner=None)
@@ -107,7 +107,7 @@ def test_parameters_of_a_builder_object_are_used(X, changed):
 
 
 @every_builder
-@pytest.mark.parametrize("k", [1, 3, 7, 26, 50])
+@in_one_case("k", [1, 3, 7, 26, 50])
 def test_labels_are_integers_from_0_without_gaps(X, name, k):
     labels = microaggregate(X, k, builder=name)
     assert labels.shape == (50,)
@@ -117,7 +117,7 @@ def test_labels_are_integers_from_0_without_gaps(X, name, k):
     assert sizes.min() >= k
 
 
-@pytest.mark.parametrize("k", [np.int64(4), np.uint8(4)])
+@in_one_case("k", [np.int64(4), np.uint8(4)])
 def test_k_may_be_an_integer_of_numpy(X, k):
     assert_array_equal(microaggregate(X, k), microaggregate(X, 4))
 
@@ -188,7 +188,7 @@ def test_iterations_are_those_that_the_refiner_reports(X):
     assert MicroAggregator(refiner=None).fit(X).n_iter_ == 0
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("own", "used"),
     [
         ({}, {"n_jobs": 2, "verbose": 5}),
@@ -220,7 +220,7 @@ def test_refiner_of_any_class_is_used(X):
 
 
 @every_builder
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@in_one_case("n_jobs", [1, 2])
 def test_result_is_the_same_twice_and_for_any_number_of_jobs(X, name, n_jobs):
     make = partial(MicroAggregator, k=4, builder=name, refiner=Shuffle(), random_state=8)
     once = make().fit_transform(X)
@@ -261,12 +261,9 @@ tables = array_shapes(min_dims=2, max_dims=2, max_side=25).flatmap(
 
 
 @pytest.mark.slow
-@every_builder
-@pytest.mark.parametrize("scaler", ["standard", None])
-@settings(deadline=None, max_examples=40)
-@given(data=st.data())
-def test_any_table_gets_a_k_partition_and_always_the_same(name, scaler, data):
-    X = data.draw(tables)
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(list(BUILDERS)), st.sampled_from(["standard", None]), tables, st.data())
+def test_any_table_gets_a_k_partition_and_always_the_same(name, scaler, X, data):
     k = data.draw(st.integers(1, len(X)))
     estimator = MicroAggregator(k=k, builder=name, scaler=scaler).fit(X)
     groups, sizes = np.unique(estimator.labels_, return_counts=True)

@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -16,7 +17,7 @@ from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import anonymity_level, information_loss, sse
 
 BUILDERS = ["mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal"]
-every_builder = pytest.mark.parametrize("builder", BUILDERS)
+every_builder = in_one_case("builder", BUILDERS)
 TRAINING_DATA = "transform was given the training data"
 ignore_training_data = pytest.mark.filterwarnings(f"ignore:{TRAINING_DATA}:UserWarning")
 UNITS = np.array([1.0, 200.0, 0.05])
@@ -50,8 +51,8 @@ def new_records():
 
 
 @every_builder
-@pytest.mark.parametrize("k", [2, 5, 30])
-@pytest.mark.parametrize("make", [draw, tied, one_column])
+@in_one_case("k", [2, 5, 30])
+@in_one_case("make", [draw, tied, one_column])
 def test_every_row_of_the_release_occurs_at_least_k_times(builder, k, make):
     release = MicroAggregator(k=k, builder=builder).fit_transform(make())
     assert np.unique(release, axis=0, return_counts=True)[1].min() >= k
@@ -90,7 +91,7 @@ def test_losses_are_those_of_the_standardized_records(X, builder):
     assert_allclose(aggregator.information_loss_, aggregator.sse_ / X.size, rtol=1e-12)
 
 
-@pytest.mark.parametrize("scaler", [None, "standard"])
+@in_one_case("scaler", [None, "standard"])
 def test_constant_data_lose_nothing(scaler):
     X = np.full((7, 2), 0.1)
     aggregator = MicroAggregator(k=2, scaler=scaler)
@@ -107,7 +108,7 @@ def test_release_is_in_the_units_of_the_data(X):
 
 
 @every_builder
-@pytest.mark.parametrize("n", [5, 9])
+@in_one_case("n", [5, 9])
 def test_fewer_than_2k_records_are_one_group(builder, n):
     X = draw(n)
     aggregator = MicroAggregator(k=5, builder=builder)
@@ -116,7 +117,7 @@ def test_fewer_than_2k_records_are_one_group(builder, n):
 
 
 @every_builder
-@pytest.mark.parametrize("make", [draw, tied])
+@in_one_case("make", [draw, tied])
 def test_k_1_is_the_identity(builder, make):
     aggregator = MicroAggregator(k=1, builder=builder)
     assert_array_equal(aggregator.fit_transform(make()), make())
@@ -158,15 +159,14 @@ def test_float32_is_kept_but_computed_in_float64(X, new):
 
 @pytest.mark.slow
 @every_builder
-@pytest.mark.parametrize("make", [draw, tied])
-@pytest.mark.parametrize(
+@in_one_case("make", [draw, tied])
+@in_one_case(
     "layout",
     [
         np.asfortranarray,
         lambda X: np.repeat(X, 2, axis=0)[::2],
         lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
     ],
-    ids=["fortran", "strided", "reversed"],
 )
 def test_layout_in_memory_changes_nothing(builder, make, layout):
     # Several tables: the groups of only some depend on the last digit of a distance.
@@ -177,8 +177,8 @@ def test_layout_in_memory_changes_nothing(builder, make, layout):
 
 
 @every_builder
-@pytest.mark.parametrize("scaler", ["standard", None])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@in_one_case("scaler", ["standard", None])
+@in_one_case("dtype", [np.float64, np.float32])
 def test_read_only_records_give_the_same_and_writable_ones_are_not_changed(builder, scaler, dtype):
     X = draw().astype(dtype)
     before = X.copy()
@@ -194,10 +194,9 @@ def test_read_only_records_give_the_same_and_writable_ones_are_not_changed(build
 # Scalers
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "scaler",
     [StandardScaler(), RobustScaler(), PCA(2), make_pipeline(RobustScaler(), PCA(2))],
-    ids=lambda scaler: type(scaler).__name__,
 )
 def test_any_transformer_is_a_scaler(X, new, scaler):
     aggregator = MicroAggregator(scaler=scaler)
@@ -222,7 +221,7 @@ def test_scaler_must_keep_the_number_of_records(X):
         MicroAggregator(scaler=DropsARecord()).fit(X)
 
 
-@pytest.mark.parametrize("scaler", [StandardScaler(copy=False), "standard", None])
+@in_one_case("scaler", [StandardScaler(copy=False), "standard", None])
 def test_scaler_that_works_in_place_changes_neither_data_nor_release(X, scaler):
     before = X.copy()
     aggregator = MicroAggregator(scaler=scaler)
@@ -237,7 +236,7 @@ class Overwrites:
         return np.zeros(len(X), dtype=int)
 
 
-@pytest.mark.parametrize("scaler", ["standard", None])
+@in_one_case("scaler", ["standard", None])
 def test_builder_cannot_change_the_records(X, scaler):
     with pytest.raises(ValueError, match="read-only"):
         MicroAggregator(builder=Overwrites(), scaler=scaler).fit(X)
@@ -251,7 +250,7 @@ def is_among(rows, table):
 
 
 @every_builder
-@pytest.mark.parametrize("refiner", ["exchange", None])
+@in_one_case("refiner", ["exchange", None])
 def test_new_rows_get_the_centroid_of_their_power_cell_in_the_scaled_space(
     X, new, builder, refiner
 ):
@@ -288,10 +287,9 @@ def test_exact_transform_says_whether_transform_gives_the_release(builder):
     assert found == {True, False}
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "form",
     [np.copy, np.asfortranarray, np.float32, np.ndarray.tolist, pd.DataFrame],
-    ids=["copy", "fortran", "float32", "list", "pandas"],
 )
 def test_transform_warns_of_the_training_data_in_any_form(X, form):
     X = X.astype(np.float32).astype(np.float64)
@@ -307,7 +305,7 @@ def test_warning_names_the_line_that_called_transform(X):
     assert [warning.filename for warning in caught] == [__file__]
 
 
-@pytest.mark.parametrize("other", [lambda X: X[:-1], lambda X: X[::-1], lambda X: X + 1e-9])
+@in_one_case("other", [lambda X: X[:-1], lambda X: X[::-1], lambda X: X + 1e-9])
 def test_transform_of_other_data_does_not_warn(X, other):
     aggregator = MicroAggregator(refiner=None).fit(X)
     assert not aggregator.exact_transform_
@@ -333,13 +331,13 @@ def test_score_is_minus_the_loss_of_transform(X, new, builder):
     assert_allclose(aggregator.score(new), -(error**2).sum() / (total**2).sum(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 4, 5, 7, 10])
+@in_one_case("n", [1, 4, 5, 7, 10])
 def test_score_of_constant_data_is_0(X, n):
     assert MicroAggregator().fit(X).score(np.full((n, 3), [0.1, 0.7, 1.3])) == 0
 
 
-@pytest.mark.parametrize("fitted", [np.float32, np.float64])
-@pytest.mark.parametrize("given", [np.float32, np.float64])
+@in_one_case("fitted", [np.float32, np.float64])
+@in_one_case("given", [np.float32, np.float64])
 def test_release_and_new_rows_together_are_k_anonymous(X, new, fitted, given):
     # Whatever their types: a centroid rounded in another way would stand out.
     aggregator = MicroAggregator(k=5)
@@ -367,7 +365,7 @@ def arrays_of(model):
 
 
 @every_builder
-@pytest.mark.parametrize("scaler", ["standard", RobustScaler(), None])
+@in_one_case("scaler", ["standard", RobustScaler(), None])
 def test_fitted_model_holds_no_training_record(X, builder, scaler):
     aggregator = MicroAggregator(k=3, builder=builder, scaler=scaler).fit(X)
     scaled = X if aggregator.scaler_ is None else aggregator.scaler_.transform(X)

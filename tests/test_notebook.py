@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.linear_model import LinearRegression
@@ -101,7 +102,7 @@ def test_the_diagram_of_scikit_learn_stays_as_it_is(fitted):
     assert fitted._repr_mimebundle_()["text/plain"] == repr(fitted)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@in_one_case("name", ESTIMATORS)
 def test_an_estimator_that_is_not_fitted_has_the_diagram_alone(name):
     estimator = ESTIMATORS[name]
     diagram = without_ids(estimator_html_repr(estimator))
@@ -136,7 +137,7 @@ def test_a_model_of_another_version_that_lacks_a_figure_has_the_diagram_alone():
     assert "sk-microagg-groups" not in aggregator._repr_html_()
 
 
-@pytest.mark.parametrize("k", [10, "many", None])
+@in_one_case("k", [10, "many", None])
 def test_k_that_the_groups_do_not_have_is_not_promised(k):
     aggregator = MicroAggregator(k=4).fit(X).set_params(k=k)
     assert facts_of(aggregator._repr_html_())["k"] == f"{k}, but set after the fit"
@@ -157,7 +158,7 @@ def test_a_few_sizes_have_a_bar_each():
     assert [count for _, count, _ in rows] == [2, 0, 1, 0, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@in_one_case("seed", range(5))
 def test_many_sizes_are_joined_and_every_group_is_counted_once(seed):
     rng = np.random.default_rng(seed)
     sizes = 10 + rng.poisson(rng.integers(1, 3000), size=2000) ** rng.integers(1, 3)
@@ -203,7 +204,7 @@ def test_columns_without_names_or_variance():
     assert all(0 <= loss <= 1 for loss in losses.values())
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "aggregator",
     [
         MicroAggregator(k=4, scaler=None),
@@ -269,7 +270,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("kind", [MicroAggregator, TableAggregator])
+@in_one_case("kind", [MicroAggregator, TableAggregator])
 def test_names_of_columns_are_text(kind):
     table = pd.concat([X, X["age"] ** 2], axis=1).set_axis(HOSTILE, axis=1)
     shown = kind(k=4).fit(table)._repr_html_()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from sklearn.decomposition import PCA
 
@@ -26,7 +27,7 @@ METHODS = [
 ]
 
 
-@pytest.mark.parametrize("method", METHODS, ids=str)
+@in_one_case("method", METHODS)
 def test_every_method_gives_the_optimum(X, method):
     optimal = Optimal1D().build(X, 4)
     assert_array_equal(microaggregate(X, 4, random_state=1, **method), optimal)

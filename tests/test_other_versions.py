@@ -6,10 +6,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 
 from sk_microagg import KAIM, MicroAggregator, __version__
 from sk_microagg.generalization import KMember
-from sk_microagg.scale import DaskMicroAggregator
+from sk_microagg.scale import DaskTableAggregator
 
 X = np.random.default_rng(0).normal(size=(20, 2))
 FRAME = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]), npartitions=2)
@@ -29,22 +30,22 @@ def shipped(model, fitted_with="0.0.1"):
 def use(model):
     for method in ("transform", "score"):
         if hasattr(model, method):
-            yield getattr(model, method), FRAME if isinstance(model, DaskMicroAggregator) else X
+            yield getattr(model, method), FRAME if isinstance(model, DaskTableAggregator) else X
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("model", "part"),
     [
         (MicroAggregator(k=4), "_space"),
         (MicroAggregator(k=4), "n_jobs"),
         (KAIM(k=4, random_state=0), "_groups"),
         (KMember(k=4, random_state=0), "_training_digest"),
-        (DaskMicroAggregator(k=4, random_state=0), "_router"),
+        (DaskTableAggregator(k=4, random_state=0), "_router"),
     ],
 )
-@pytest.mark.parametrize("fitted_with", ["0.0.1", None])
+@in_one_case("fitted_with", ["0.0.1", None])
 def test_a_part_is_missing(model, part, fitted_with):
-    model.fit(FRAME if isinstance(model, DaskMicroAggregator) else X)
+    model.fit(FRAME if isinstance(model, DaskTableAggregator) else X)
     old = shipped(model, fitted_with)
     delattr(old, part)
     name = type(model).__name__
@@ -56,7 +57,7 @@ def test_a_part_is_missing(model, part, fitted_with):
             method(table)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("model", "part", "name", "lost"),
     [
         (MicroAggregator(k=4), "_cells", "Cells", "weights"),

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -110,7 +111,7 @@ def test_scores_of_strata(X):
     assert np.all((scores < 0) & (scores > -1))
 
 
-@pytest.mark.parametrize(("output", "frame"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)])
+@in_one_case(("output", "frame"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)])
 def test_output_as_a_frame(X, output, frame):
     names = ["a", "b", "c"]
     step = aggregator(privacy=LDiversity(2)).set_output(transform=output)

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from joblib import parallel_config
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
@@ -35,8 +36,8 @@ def assert_same_fit(aggregator, other):
         assert_array_equal(getattr(aggregator, name), getattr(other, name), err_msg=name)
 
 
-@pytest.mark.parametrize("refiner", [None, "exchange", SEARCH])
-@pytest.mark.parametrize("stitch", [False, True])
+@in_one_case("refiner", [None, "exchange", SEARCH])
+@in_one_case("stitch", [False, True])
 def test_one_block_is_all_the_same(X, refiner, stitch):
     parameters = {"k": 3, "refiner": refiner, "stitch": stitch, "random_state": 0}
     auto = MicroAggregator(**parameters).fit(X)
@@ -205,7 +206,7 @@ def test_builder_and_refiner_of_the_user_are_left_alone(X):
     assert aggregator.refiner_.time_limit == 60
 
 
-@pytest.mark.parametrize("limit", [-1, 0, True, "long"])
+@in_one_case("limit", [-1, 0, True, "long"])
 def test_a_bad_time_limit_is_named_as_it_was_given(X, limit):
     refiner = IteratedLocalSearch(time_limit=limit)
     with pytest.raises((TypeError, ValueError), match=re.escape(f"time_limit={limit!r} must be")):

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.partition import canonical
 
@@ -22,8 +23,8 @@ def crosses(labels, strata):
     return pairs.groupby("label")["stratum"].nunique(dropna=False).max() > 1
 
 
-@pytest.mark.parametrize("refiner", ["auto", "exchange", "local_search", None])
-@pytest.mark.parametrize("block_size", ["auto", 40])
+@in_one_case("refiner", ["auto", "exchange", "local_search", None])
+@in_one_case("block_size", ["auto", 40])
 def test_no_group_crosses_strata(X, refiner, block_size):
     aggregator = MicroAggregator(4, refiner=refiner, block_size=block_size, random_state=0)
     labels = aggregator.fit_predict(X, strata=REGIONS)
@@ -148,7 +149,7 @@ FEW = np.array(["north"] * 398 + ["west"] * 2)
 ANN = np.array(["Ann"] * 398 + ["Bob"] * 2)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("privacy", "given", "message"),
     [
         (
@@ -205,7 +206,7 @@ def test_other_errors_leave_nothing_behind_either(X):
     assert_fails(MicroAggregator(4, privacy=Unlucky()), X, OSError, "no luck", sensitive=AGES)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("fitted", "given", "message"),
     [
         (REGIONS, None, r"^strata was not given, but the estimator was fitted with strata\.$"),

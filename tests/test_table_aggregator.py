@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from marks import slow_but_first
+from marks import in_one_case, slow_but_first
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 from tables.mixed import COUNTRIES
@@ -52,10 +52,9 @@ def test_groups_of_complete_numbers_are_those_of_micro_aggregator(numbers, form)
         np.testing.assert_allclose(model.centroids_, expected.centroids_, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "parameters",
     [{"builder": "cbfs"}, {"refiner": "local_search"}, {"block_size": 20}, {"refiner": None}],
-    ids=str,
 )
 def test_groups_are_those_of_micro_aggregator_with_other_parameters(parameters):
     X = NUMBERS["random"]
@@ -130,7 +129,7 @@ def test_columns_that_have_no_role_are_released_as_they_are():
     assert anonymity_level(release[["age", "country"]]) >= 4
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("privacy", "sensitive", "n_illnesses", "distance"),
     [
         (LDiversity(3), "illness", 3, 1.0),
@@ -142,7 +141,6 @@ def test_columns_that_have_no_role_are_released_as_they_are():
             0.25,
         ),
     ],
-    ids=["l", "t", "both"],
 )
 def test_groups_satisfy_constraints_on_sensitive_columns(privacy, sensitive, n_illnesses, distance):
     table = patients().drop(columns=["name", "patient"])
@@ -184,7 +182,7 @@ def test_an_unknown_stratum_is_an_error():
 # Transform, score, format
 
 
-@pytest.mark.parametrize("seed", range(3))
+@in_one_case("seed", range(3))
 def test_transform_of_the_training_data_is_the_release(seed):
     table = patients(seed=seed).drop(columns=["name", "patient"])
     model = aggregator()
@@ -244,10 +242,9 @@ def test_medians_are_those_of_pandas():
     pd.testing.assert_frame_equal(release, expected)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("decimals", "expected"),
     [("auto", (2, 0)), (0, (0, 0)), (None, (9, 9)), ({"price": 1}, (1, 0)), ({"age": 1}, (2, 1))],
-    ids=str,
 )
 def test_decimals(decimals, expected):
     rng = np.random.default_rng(0)
@@ -414,7 +411,7 @@ def test_equal_nanoseconds_stay_as_they_are():
     pd.testing.assert_frame_equal(TableAggregator(k=4).fit_transform(table), table)
 
 
-@pytest.mark.parametrize("estimator", [MicroAggregator(k=1), TableAggregator(k=1)])
+@in_one_case("estimator", [MicroAggregator(k=1), TableAggregator(k=1)])
 def test_with_k_of_1_the_release_is_the_table(estimator):
     X = np.array([[1.0, 5.0], [1.0, 7.0], [1.0, np.nan]])
     np.testing.assert_array_equal(estimator.fit_transform(X), X)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from polars.testing import assert_frame_equal
 from sklearn.base import clone
@@ -95,7 +96,7 @@ def test_a_clone_has_the_parameters_but_not_the_fit(X):
     assert_array_equal(copy.fit_predict(X), model.labels_)
 
 
-@pytest.mark.parametrize("method", ["transform", "score", "format", "get_feature_names_out"])
+@in_one_case("method", ["transform", "score", "format", "get_feature_names_out"])
 def test_not_fitted(X, method):
     with pytest.raises(NotFittedError):
         getattr(TableAggregator(), method)(X)
@@ -161,8 +162,8 @@ def test_column_transformer(X):
 LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 
 
-@pytest.mark.parametrize("library", ["polars", "arrow", "pandas of arrow"])
-@pytest.mark.parametrize("categories", ["mode", "shares", "generalize"])
+@in_one_case("library", ["polars", "arrow", "pandas of arrow"])
+@in_one_case("categories", ["mode", "shares", "generalize"])
 def test_transform_of_a_table_of_another_library(X, library, categories):
     new = draw(30, seed=1)
     model = TableAggregator(4, categories=categories).fit(X)
@@ -181,9 +182,9 @@ def test_transform_of_a_table_of_another_library(X, library, categories):
     assert back.shape == (30, expected.shape[1])
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("given", ["array", *LIBRARIES])
-@pytest.mark.parametrize("categories", ["mode", "shares"])
+@in_one_case("library", LIBRARIES)
+@in_one_case("given", ["array", *LIBRARIES])
+@in_one_case("categories", ["mode", "shares"])
 def test_set_output(X, library, given, categories):
     table = {
         "array": X.to_numpy(dtype=object, na_value=None),

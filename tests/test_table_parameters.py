@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 
 from sk_microagg import TableAggregator
 from sk_microagg._table_roles import TableRoles, as_names
@@ -78,6 +79,7 @@ WRONG = [
     ({"decimals": 1.5}, "decimals=1.5 for column 'age' must be an integer from -400 to 400, "),
     ({"decimals": {"age": "2"}}, "decimals='2' for column 'age' must be an integer from -400 to"),
     ({"decimals": {"age": True}}, "decimals=True for column 'age' must be an integer from -400 to"),
+    ({"decimals": {"age": "day"}}, "decimals='day' for column 'age' is a unit of dates, but the"),
     ({"decimals": {"name": 1}}, f"decimals names 'name', {COLUMNS}"),
     ({"privacy": LDiversity(2)}, "sensitive"),
     ({"builder": "mdaf"}, "builder='mdaf' must be"),
@@ -88,7 +90,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("parameters", "message"), WRONG, ids=str)
+@in_one_case(("parameters", "message"), WRONG)
 def test_a_wrong_parameter_is_named_with_its_value_and_what_is_allowed(parameters, message):
     model = TableAggregator(**{"k": 3, **parameters})
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
@@ -96,7 +98,7 @@ def test_a_wrong_parameter_is_named_with_its_value_and_what_is_allowed(parameter
     assert not [name for name in vars(model) if name.endswith("_") or name.startswith("_")]
 
 
-@pytest.mark.parametrize(("parameters", "message"), WRONG[:3] + WRONG[-9:], ids=str)
+@in_one_case(("parameters", "message"), WRONG[:3] + WRONG[-9:])
 def test_a_failed_fit_leaves_the_fitted_model_as_it_was(parameters, message):
     model = TableAggregator(3).fit(TABLE)
     before = dict(vars(model))
@@ -129,7 +131,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("table", TABLES)
+@in_one_case("table", TABLES)
 def test_a_wrong_table(table):
     X, message = TABLES[table]
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
@@ -150,7 +152,7 @@ CHANGED = [
 ]
 
 
-@pytest.mark.parametrize(("cells", "message"), CHANGED, ids=str)
+@in_one_case(("cells", "message"), CHANGED)
 def test_columns_of_another_kind_in_transform(cells, message):
     table = TABLE.assign(visit=pd.to_datetime(["2024-03-01", "2024-03-05", "2024-03-03"] * 2))
     model = TableAggregator(3).fit(table)
@@ -158,9 +160,9 @@ def test_columns_of_another_kind_in_transform(cells, message):
         model.transform(table.assign(**cells))
 
 
-@pytest.mark.parametrize("cells", [[None] * 6, [np.nan] * 6, [pd.NaT] * 6], ids=str)
-@pytest.mark.parametrize("name", ["age", "ward", "visit"])
-@pytest.mark.parametrize("dtype", [None, object])
+@in_one_case("cells", [[None] * 6, [np.nan] * 6, [pd.NaT] * 6])
+@in_one_case("name", ["age", "ward", "visit"])
+@in_one_case("dtype", [None, object])
 def test_columns_without_any_value_in_transform(cells, name, dtype):
     table = TABLE.assign(visit=pd.to_datetime(["2024-03-01", "2024-03-05", "2024-03-03"] * 2))
     model = TableAggregator(3).fit(table)
@@ -180,5 +182,5 @@ def test_roles_by_tuples_and_sets_and_arrays():
 
 
 def test_a_column_named_auto():
-    assert TableRoles.from_names(["auto", "b"]).quasi_identifiers == ["auto"]
-    assert TableRoles.from_names(["a", "b"]).quasi_identifiers == ["a", "b"]
+    assert TableRoles.from_estimator(TableAggregator(), ["auto", "b"]).quasi_identifiers == ["auto"]
+    assert TableRoles.from_estimator(TableAggregator(), ["a", "b"]).quasi_identifiers == ["a", "b"]

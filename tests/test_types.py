@@ -37,7 +37,7 @@ from sk_microagg.plotting import ConvergenceDisplay
 from sk_microagg.privacy import LDiversity
 from sk_microagg.refiners import Exchange, IteratedLocalSearch, make_chain
 from sk_microagg.report import make_report
-from sk_microagg.scale import DaskMicroAggregator
+from sk_microagg.scale import DaskTableAggregator
 
 X = np.random.RandomState(0).normal(size=(20, 3))
 diseases = ["flu", "gout", None, "flu"] * 5
@@ -67,7 +67,7 @@ tree = Hierarchy.from_nested({"A": ["a", "b"], "B": ["c"]})
 table = TableAggregator(5, sensitive="stay", decimals={"age": 0}, hierarchies={"ward": tree})
 assert_type(table.certificate(X).gap, float)
 assert_type(KAIM(k=5, refiner=None).fit(X).n_groups_, int)
-assert_type(DaskMicroAggregator(k=5).n_blocks_, int)
+assert_type(DaskTableAggregator(k=5).n_blocks_, int)
 ConvergenceDisplay.from_estimator(aggregator).ax_.set_title("course of the search")
 make_report(X, X, aggregator, "report.html").read_text()
 print(fetch_census().feature_names)

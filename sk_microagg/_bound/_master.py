@@ -4,57 +4,34 @@ The duals need not be feasible: columns that are not known may be violated. A se
 records finds most of these, and they become known.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from sk_microagg._bound._proof import Proof
+from sk_microagg._bound._repair import Repair
 from sk_microagg._bound._sets import ColumnPool, Cuts, Sets, squared_errors
+from sk_microagg._bound._settings import Settings
 from sk_microagg._kernels import Ascent, GroupFinder
+from sk_microagg._utils._typing import Array
 
 
 class Master:
-    """The columns and cuts that are known, and a first-order method that raises duals on them.
+    """The columns and cuts that are known, and a first-order method that raises duals on them."""
 
-    Parameters
-    ----------
-    records : ndarray of shape (n_records, n_columns)
-        The records, scaled.
-
-    near : ndarray of shape (n_records, n_neighbors)
-        The records nearest to each, itself first; at least k.
-
-    duals : ndarray of shape (n_records,)
-        The duals from which to start.
-
-    k : int
-        Smallest size of a group.
-
-    proof : Proof
-        What is proven so far.
-
-    repair : Repair
-        Searches for violated columns where the finder finds no more.
-
-    settings : Settings
-        How the search is steered.
-
-    Attributes
-    ----------
-    pool : ColumnPool
-        The columns that are known.
-
-    cuts : Cuts
-        The cuts that are known.
-
-    focus : Focus
-        The part of the table in which duals are raised.
-
-    ceiling : float
-        The bound that the duals of the last ascent would give if they were feasible.
-
-    width : float
-        How far duals may be from the best ones, in units of their scales.
-    """
-
-    def __init__(self, records, near, duals, k, proof, repair, settings):
+    def __init__(
+        self,
+        records: Array,
+        near: Array,
+        duals: Array,
+        k: int,
+        proof: Proof,
+        repair: Repair,
+        settings: Settings,
+    ) -> None:
         self.k = k
         self.n = len(records)
         self.settings = settings
@@ -82,14 +59,8 @@ class Master:
         """Duals with those of cuts that were added since, 0."""
         return np.concatenate([duals, np.zeros(self.n + len(self.cuts) - len(duals))])
 
-    def add_cuts(self, share=1.0):
-        """Add cuts that the use of columns violates; return how many.
-
-        Parameters
-        ----------
-        share : float, default=1.0
-            The cuts that promise most are added, until they promise this share of what all do.
-        """
+    def add_cuts(self, share: float = 1.0) -> int:
+        """Add cuts that the use of columns violates; return how many."""
         deadline = self._proof.deadline
         n_new = self.cuts.separate(self.pool, self._use(), share, deadline)
         if n_new:
@@ -116,29 +87,10 @@ class Master:
         self.width = self.settings.widening * max(self.width, self.settings.initial_width)
         return True
 
-    def raise_duals(self, best, adds_cuts, is_hopeless):
-        """Raise the free duals as far as the pool and a box allow, adding violated columns.
-
-        Parameters
-        ----------
-        best : ndarray of shape (n_records + n_cuts,)
-            The best feasible duals.
-
-        adds_cuts : bool
-            Whether to add cuts as well.
-
-        is_hopeless : callable
-            Called after each ascent, without parameters; if it returns True, the duals are not
-            worth more time.
-
-        Returns
-        -------
-        duals : ndarray of shape (n_records + n_cuts,)
-            The duals.
-
-        n_cuts : int
-            Number of cuts that were added.
-        """
+    def raise_duals(
+        self, best: Array, adds_cuts: bool, is_hopeless: Callable[..., Any]
+    ) -> tuple[Array, int]:
+        """Raise the free duals as far as the pool and a box allow, adding violated columns."""
         settings, n_free, n_cuts = self.settings, self.focus.n_free(), 0
         patience = self._proof.deadline_of_part(settings.longest_ascent)
         starts = self.focus.starts(self._near)
@@ -263,20 +215,9 @@ def _numbered(entries, n_numbers):
 
 
 class Focus:
-    """The records whose duals are free; at first all of them.
+    """The records whose duals are free; at first all of them."""
 
-    Parameters
-    ----------
-    n_records : int
-        Number of records.
-
-    Attributes
-    ----------
-    records : ndarray of shape (n_records,), bool
-        Which records are in focus.
-    """
-
-    def __init__(self, n_records):
+    def __init__(self, n_records: int) -> None:
         self.records = np.ones(n_records, dtype=bool)
 
     def is_everywhere(self):

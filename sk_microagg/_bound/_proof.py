@@ -1,9 +1,13 @@
 """The best bound so far: when it rose, and the line that shows it."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -31,33 +35,18 @@ ERROR_PER_TINY_SQUARE = 5e-324
 
 
 class Proof:
-    """The best bound proven so far, as a share of the total sum of squares.
+    """The best bound proven so far, as a share of the total sum of squares."""
 
-    Parameters
-    ----------
-    total : float
-        The total sum of squares of the records.
-
-    unit : float
-        The total sum of squares of the scaled records, in which squared errors are given.
-
-    n_values : int
-        Number of values in the table.
-
-    time_limit : float
-        Seconds that the search may take; it can be infinite.
-
-    verbose : int
-        If 1, print a progress line that updates.
-
-    deadline : Deadline or None, default=None
-        The end of the search, if it has begun already.
-
-    on_rise : callable or None, default=None
-        Is called with the seconds and the bound whenever that rises.
-    """
-
-    def __init__(self, total, unit, n_values, time_limit, verbose, deadline=None, on_rise=None):
+    def __init__(
+        self,
+        total: float,
+        unit: float,
+        n_values: int,
+        time_limit: float,
+        verbose: int,
+        deadline: Deadline | None = None,
+        on_rise: Callable[..., Any] | None = None,
+    ) -> None:
         self.time_limit = time_limit
         self.deadline = deadline or Deadline(time_limit)
         self.bound = 0.0
@@ -66,7 +55,7 @@ class Proof:
         self._unit = unit
         self._n_values = n_values
         self._verbose = verbose
-        self._trace = []
+        self._trace: list[tuple[float, float]] = []
         self._on_rise = on_rise
         self._line = ProgressLine()
 
@@ -213,19 +202,7 @@ def safe_sum(duals):
     return float(np.sum(duals)) - ERROR_PER_DUAL * len(duals) * largest
 
 
-def safe_share(share, total, n_values):
-    """A share of the total sum of squares that is not above what `information_loss` computes.
-
-    Parameters
-    ----------
-    share : float
-        The share that was proven, by sums that round.
-
-    total : float
-        The total sum of squares.
-
-    n_values : int
-        Number of values in the table.
-    """
+def safe_share(share: float, total: float, n_values: int) -> Any:
+    """A share of the total sum of squares that is not above what `information_loss` computes."""
     tiny = n_values * ERROR_PER_TINY_SQUARE / total
     return float(min(max(share * (1.0 - ERROR_OF_SHARE) - tiny, 0.0), 1.0))

@@ -1,11 +1,16 @@
 """Dual variables that may be too high are lowered until all dual constraints hold."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from sk_microagg._bound._settings import SETTINGS
+from sk_microagg._bound._settings import SETTINGS, Settings
 from sk_microagg._kernels import CutCheck, Pool, RootSearch
-from sk_microagg._utils._deadline import NEVER
+from sk_microagg._utils._deadline import NEVER, Deadline
+from sk_microagg._utils._typing import Array
 
 # When a deadline is asked: work is the records that queries look at, at worst.
 WORK_PER_BLOCK = 1_000_000
@@ -16,68 +21,32 @@ SECONDS_PER_VALUE = 1e-7
 
 
 class Repair:
-    """Makes duals feasible: no group has a larger sum of duals than its SSE, cuts considered.
+    """Makes duals feasible: no group has a larger sum of duals than its SSE, cuts considered."""
 
-    Parameters
-    ----------
-    records : ndarray of shape (n_records, n_columns)
-        The records, scaled.
-
-    k : int
-        Smallest size of a group.
-
-    sums : ndarray of shape (n_records, k - 1)
-        Lower bounds on the sums of the 0, 1, 2, ... smallest squared distances from each record.
-
-    n_jobs : int or None
-        Number of threads. The result does not depend on it.
-
-    settings : Settings
-        Which members become roots, and how long one is searched.
-    """
-
-    def __init__(self, records, k, sums, n_jobs, settings=SETTINGS):
+    def __init__(
+        self, records: Array, k: int, sums: Array, n_jobs: int | None, settings: Settings = SETTINGS
+    ) -> None:
         self._k = k
         self._settings = settings
         self._records = records
         self._sums = sums
         self._n_threads = min(effective_n_jobs(n_jobs), len(records))
-        self._searches = []
+        self._searches: list[RootSearch] = []
         self._roots = np.arange(len(records))
 
-    def run(self, best, duals, cuts, pool, deadline, patience=NEVER):
+    def run(
+        self,
+        best: Array,
+        duals: Array,
+        cuts: Any,
+        pool: Any,
+        deadline: Deadline,
+        patience: Deadline = NEVER,
+    ) -> tuple[Array | None, int]:
         """Lower duals of records where sets violate their constraints, and add these to the pool.
 
         A quick look ranks the roots, such that the worst violations are repaired first: that leaves
         duals higher. Then an exact search visits all roots that the look could not clear.
-
-        Parameters
-        ----------
-        best : ndarray of shape (n_records + n_cuts,)
-            Duals that are feasible: only sets for which others are higher need to be checked.
-
-        duals : ndarray of shape (n_records + n_cuts,)
-            Duals of the records and of the cuts.
-
-        cuts : Cuts
-            The cuts.
-
-        pool : ColumnPool
-            The pool.
-
-        deadline : Deadline
-            When to give up.
-
-        patience : Deadline, default=NEVER
-            When to give up if few roots are done.
-
-        Returns
-        -------
-        duals : ndarray of shape (n_records + n_cuts,) or None
-            Feasible duals; None if the deadline came first.
-
-        n_new : int
-            Number of sets that were added to the pool.
         """
         n = len(self._roots)
         raised = raised_records(best, duals, cuts)
@@ -101,18 +70,12 @@ class Repair:
             return None, n_new
         return np.concatenate([lowered, duals[n:]]), n_new + pool.add_each(larger)
 
-    def price(self, best, duals, cuts, roots, tolerance, deadline):
+    def price(
+        self, best: Any, duals: Any, cuts: Any, roots: Any, tolerance: Any, deadline: Deadline
+    ) -> tuple[Array, Array]:
         """Find the sets of roots that violate their constraints most, by more than a tolerance.
 
         Parameters are as those of `run`, and the roots.
-
-        Returns
-        -------
-        members : ndarray of shape (n_found, k), int32
-            The sets, none of them twice.
-
-        roots : ndarray of shape (n_found,), intp
-            A root of each.
         """
         if not self._prepare(duals, raised_records(best, duals, cuts), cuts, deadline):
             return np.empty((0, self._k), dtype=np.int32), roots[:0]
@@ -172,39 +135,17 @@ class Repair:
         return least, members, all(complete for _, _, complete in found)
 
 
-def raised_records(best, duals, cuts):
-    """Records of which each set that violates its constraint holds one, if the best duals do not.
-
-    Parameters
-    ----------
-    best, duals : ndarray of shape (n_records + n_cuts,)
-        Feasible duals, and others.
-
-    cuts : Cuts
-        The cuts.
-
-    Returns
-    -------
-    raised : ndarray of shape (n_records,), uint8
-        1 for records with a higher dual, and for those in cuts with a lower one.
-    """
+def raised_records(best: Array, duals: Array, cuts: Any) -> Array:
+    """Records of which each violated set holds one, if the best duals are feasible."""
     n = cuts.sets.n_records
     in_lowered_cut = cuts.sets.incidence().T @ (duals[n:] < best[n:]).astype(np.float64) > 0
     return ((duals[:n] > best[:n]) | in_lowered_cut).astype(np.uint8)
 
 
-def scaled(X):
+def scaled(X: Any) -> tuple[Array, int]:
     """X without its constant columns, times a power of two that makes the widest range near 1.
 
     Nothing is subtracted: that would round, and records that lie close together would lose digits.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_columns)
-        The records; with no column if all are equal.
-
-    exponent : int
-        The scaled records are the given ones divided by two to this power.
     """
     span = X.max(axis=0) - X.min(axis=0)
     if not span.any():
@@ -248,21 +189,7 @@ def sum_of_nearest(distances, n):
     return known.sum(axis=1) + (n - known.shape[1]) * distances[:, -1]
 
 
-def sums_of_nearest(distances, n_sums):
-    """Lower bounds on the sums of the t smallest squared distances of each record, t < `n_sums`.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (n_samples, m)
-        Squared distances to the nearest records in ascending order, the first to the record itself.
-
-    n_sums : int
-        Number of sums. From `m` on, each further record counts as far away as the last one known.
-
-    Returns
-    -------
-    sums : ndarray of shape (n_samples, n_sums)
-        The sums; the first one is empty, 0.
-    """
+def sums_of_nearest(distances: Array, n_sums: int) -> Array:
+    """Lower bounds on the sums of the t smallest squared distances of each record, t < `n_sums`."""
     columns = np.minimum(np.arange(n_sums), distances.shape[1] - 1)
     return np.cumsum(distances[:, columns], axis=1)

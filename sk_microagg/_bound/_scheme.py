@@ -5,14 +5,17 @@ partition may use. The duals of its linear relaxation, one per record, prove a l
 every group their sum is at most its SSE, the dual constraint of that column. See doc/bound.rst.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._bound._master import Master
 from sk_microagg._bound._proof import Proof, safe_sum
 from sk_microagg._bound._repair import Repair, near_records, scaled, sum_of_nearest, sums_of_nearest
-from sk_microagg._bound._settings import SETTINGS
+from sk_microagg._bound._settings import SETTINGS, Settings
 from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._statistics import (
     group_means,
@@ -20,43 +23,20 @@ from sk_microagg._utils._statistics import (
     squared_error,
     total_sum_of_squares,
 )
-from sk_microagg._utils._typing import Floats
+from sk_microagg._utils._typing import Array, Floats
 
 
-def prove(X, k, time_limit, max_iter, tol, verbose, n_jobs, on_rise=None):
-    """Prove a lower bound on the information loss of any partition into groups of at least k.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records, at least 2k, not all equal.
-
-    k : int
-        Smallest size of a group, at least 2.
-
-    time_limit : float
-        Seconds after which to stop; if infinite, the bound does not depend on the clock.
-
-    max_iter : int
-        Calls of `Scheme.advance` after which to stop; below 0 for no limit.
-
-    tol : float
-        Stop when the bound can rise by less than this share of it.
-
-    verbose : int
-        If 1, print a progress line that updates.
-
-    n_jobs : int or None
-        Number of threads.
-
-    on_rise : callable or None, default=None
-        Is called with the seconds and the bound whenever that rises.
-
-    Returns
-    -------
-    proof : Proof
-        The bound, and when it rose.
-    """
+def prove(
+    X: Array,
+    k: int,
+    time_limit: float,
+    max_iter: int,
+    tol: float,
+    verbose: int,
+    n_jobs: int | None,
+    on_rise: Callable[..., Any] | None = None,
+) -> Proof:
+    """Prove a lower bound on the information loss of any partition into groups of at least k."""
     deadline = Deadline(time_limit)
     total = total_sum_of_squares(X)
     records, exponent = scaled(X)
@@ -75,52 +55,23 @@ def prove(X, k, time_limit, max_iter, tol, verbose, n_jobs, on_rise=None):
 
 
 class Scheme:
-    """The search for duals whose sum, less those of the cuts, is a high bound.
+    """The search for duals whose sum, less those of the cuts, is a high bound."""
 
-    Parameters
-    ----------
-    records : ndarray of shape (n_records, n_columns)
-        The records, scaled.
-
-    k : int
-        Smallest size of a group.
-
-    proof : Proof
-        Records the bounds.
-
-    n_jobs : int or None
-        Number of threads.
-
-    settings : Settings
-        How the search is steered.
-
-    Attributes
-    ----------
-    best : ndarray of shape (n_records + n_cuts,)
-        The best feasible duals, those of records followed by those of cuts.
-
-    master : Master
-        The columns and cuts that are known.
-
-    adds_cuts : bool
-        Whether ascents add cuts. The bound must be near the ceiling before: many cuts at a time
-        leave the duals far from feasible.
-
-    n_iter : int
-        Number of calls of `advance`.
-
-    n_rounds : int
-        Number of ascents whose duals were repaired.
-    """
-
-    def __init__(self, records, k, proof, n_jobs, settings=SETTINGS):
+    def __init__(
+        self,
+        records: Array,
+        k: int,
+        proof: Proof,
+        n_jobs: int | None,
+        settings: Settings = SETTINGS,
+    ) -> None:
         self.k = k
         self.settings = settings
         self.n = len(records)
         self.proof = proof
         near, distances = near_records(records, self._n_neighbors(), proof.deadline)
         self._prove_first_bound(distances)
-        self.master = None
+        self.master: Any = None  # a Master, once there is something to raise
         self.n_iter = 0
         self.n_rounds = 0
         # Where each record has k - 1 duplicates, nothing is lost. Duals whose squares underflow
@@ -150,15 +101,10 @@ class Scheme:
             n_near = max(n_near, self.k)
         return min(max(n_near, 2), self.n)
 
-    def _prove_first_bound(self, distances):
+    def _prove_first_bound(self, distances: Array) -> None:
         """Let the first duals be the shares of records in distances to their k - 1 nearest others.
 
         Those of records whose neighbors are not known are 0.
-
-        Parameters
-        ----------
-        distances : ndarray of shape (n_known, n_neighbors)
-            Squared distances of the first records to their nearest ones.
         """
         self.best = np.zeros(self.n)
         self.best[: len(distances)] = sum_of_nearest(distances, self.k - 1) / (2 * self.k)
@@ -237,17 +183,8 @@ class Scheme:
             narrower = settings.shrink_after_small_gain * master.width
             master.width = max(settings.min_width_after_small_gain, narrower)
 
-    def _plan_next_round(self, before, n_cuts, n_new):
-        """After a round in which all duals were free, decide on cuts, and whether it was the last.
-
-        Parameters
-        ----------
-        before : float
-            The bound before the round.
-
-        n_cuts, n_new : int
-            Number of cuts that were added, and of columns that the repair added.
-        """
+    def _plan_next_round(self, before: float, n_cuts: int, n_new: int) -> None:
+        """After a round with all duals free, decide on cuts, and whether it was the last."""
         settings, bound = self.settings, self.proof.squared_errors
         self.seconds_everywhere = self.seconds_of_round
         self.gain_elsewhere = max(self.ceiling - bound, 0.0)
@@ -257,17 +194,8 @@ class Scheme:
             self.is_settled = found_few and not self.master.widen_if_boxed_in(self.best)
         self.adds_cuts = rose_little or self.ceiling < (1 + settings.cut_when_near) * bound
 
-    def _ascend(self):
-        """Raise duals, and add cuts: near those that promise most if that is worth it.
-
-        Returns
-        -------
-        duals : ndarray of shape (n_records + n_cuts,)
-            The duals.
-
-        n_cuts : int
-            Number of cuts that were added.
-        """
+    def _ascend(self) -> tuple[Array, int]:
+        """Raise duals, and add cuts: near those that promise most if that is worth it."""
         master, n_cuts, is_focused = self.master, 0, False
         if self.adds_cuts:
             n_cuts = master.add_cuts(self._share_in_focus())

@@ -1,39 +1,23 @@
 """Sets of records with their SSE, without repetitions."""
 
+from __future__ import annotations
+
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from sk_microagg._bound._settings import SETTINGS
+from sk_microagg._bound._settings import SETTINGS, Settings
 from sk_microagg._kernels import CutCheck, CutFinder
-from sk_microagg._utils._deadline import NEVER
+from sk_microagg._utils._deadline import NEVER, Deadline
+from sk_microagg._utils._typing import Array
 
 
 class Sets:
-    """Sets of records, none of them twice.
+    """Sets of records, none of them twice."""
 
-    Parameters
-    ----------
-    records : ndarray of shape (n_records, n_columns)
-        The records, scaled.
-
-    known : Sets, default=None
-        Sets that are not to be added.
-
-    Attributes
-    ----------
-    start : ndarray of shape (n_sets + 1,), int32
-        Where the members of each set start.
-
-    member : ndarray of shape (n_members,), int32
-        The members, set after set.
-
-    cost : ndarray of shape (n_sets,)
-        The SSE of each set.
-    """
-
-    def __init__(self, records, known=None):
+    def __init__(self, records: Array, known: Sets | None = None) -> None:
         self.records = records
         self.n_records = len(records)
         # A set is identified by the sum of random numbers of its members, modulo a power of two.
@@ -110,15 +94,9 @@ class Sets:
 
 
 class ColumnPool(Sets):
-    """The columns of the linear program that are known: sets that a partition may use.
+    """The columns of the linear program that are known: sets that a partition may use."""
 
-    Attributes
-    ----------
-    use : ndarray of shape (n_sets,)
-        How much of each set a fractional partition uses, the primal variables.
-    """
-
-    def __init__(self, records):
+    def __init__(self, records: Any) -> None:
         super().__init__(records)
         self.use = np.empty(0)
 
@@ -128,28 +106,10 @@ class ColumnPool(Sets):
         self.use = np.concatenate([self.use, np.zeros(n_new)])
         return n_new
 
-    def entries(self, cuts, chosen=slice(None), deadline=NEVER):
-        """Members of sets, and the cuts that apply to them, numbered after the records.
-
-        Parameters
-        ----------
-        cuts : Cuts
-            The cuts.
-
-        chosen : slice or ndarray, default=slice(None)
-            Which sets; all of them if not given.
-
-        deadline : Deadline, default=NEVER
-            When to leave out cuts.
-
-        Returns
-        -------
-        start : ndarray of shape (n_chosen + 1,), int32
-            Where the entries of each set start.
-
-        entry : ndarray of shape (n_entries,), int32
-            The entries, set after set.
-        """
+    def entries(
+        self, cuts: Cuts, chosen: Any = slice(None), deadline: Deadline = NEVER
+    ) -> tuple[Array, Array]:
+        """Members of sets, and the cuts that apply to them, numbered after the records."""
         entries = self.incidence()[chosen]
         if len(cuts):
             entries = sparse.hstack([entries, cuts.applying_to(entries, deadline)], format="csr")
@@ -194,26 +154,9 @@ def _holds(numbers, wanted):
 
 
 class Cuts:
-    """Sets of more than k records, with the number of groups that can hold k or more of them.
+    """Sets of more than k records, with the number of groups that can hold k or more of them."""
 
-    Parameters
-    ----------
-    records : ndarray of shape (n_records, n_columns)
-        The records, scaled.
-
-    k : int
-        Smallest size of a group.
-
-    settings : Settings
-        How many cuts, and which.
-
-    Attributes
-    ----------
-    sets : Sets
-        The cuts.
-    """
-
-    def __init__(self, records, k, settings=SETTINGS):
+    def __init__(self, records: Array, k: int, settings: Settings = SETTINGS) -> None:
         self._k = k
         self._settings = settings
         self.sets = Sets(records)

@@ -31,8 +31,9 @@ SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$|^--$')
 def command_line(request: ReleaseRequest, names: Sequence[str] = (), *, hides: bool = False) -> str:
     """The command that asks for a release, as the shells of this system want it.
 
-    The names of all columns of the table decide what is clear without quotes. With `hides`, files are named without their folders and ordinals without the order of values: a
-    report shows neither the machine that it was made on, nor values of the table.
+    The names of all columns of the table decide what is clear without quotes. With `hides`, files
+    are named without their folders and ordinals without the order of values: a report shows neither
+    the machine that it was made on, nor values of the table.
     """
     shown = _without_secrets(request) if hides else request
     command = ["sk-microagg", *arguments_of(shown, names)]
@@ -141,7 +142,7 @@ def _about_columns(name: str, about: Mapping, are_clear: bool) -> list[str]:
 
 
 def _item(column: str | None, text: str | None, are_clear: bool) -> str:
-    """A column with what is said of it; the column is in quotes unless it is clear where it ends."""
+    """A column with what is said of it, in quotes unless it is clear where it ends."""
     if column is None:
         return str(text)
     if not are_clear or "=" in column or SPECIAL.search(column):

@@ -1,17 +1,23 @@
 """Columns of a release, read as those of the original, so that their values can be compared."""
 
+from __future__ import annotations
+
 import re
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from sk_microagg._utils._validation import LARGEST_VALUE
+from sk_microagg.files._cells import Column
 from sk_microagg.files._column_kinds import DECLARED, column_of_text
 from sk_microagg.files._declared import Declared
+from sk_microagg.files._format import Format
 from sk_microagg.files._messages import RequestError
+from sk_microagg.files._table import Table
 
 # The ends are separated as the notation of the column says.
 INTERVAL = re.compile(r"\[(.+?)[,;] (.+)[\])]")
@@ -30,63 +36,34 @@ SMALLEST_POWER = 5.0
 LARGEST_CHANCE = 5.0
 
 
-def compared_columns(original, release, names, declared):
-    """Columns of both tables.
-
-    Parameters
-    ----------
-    original, release : Table
-        The tables.
-
-    names : list of str
-        Columns that both have.
-
-    declared : Declared
-        What the user says about them.
-
-    Returns
-    -------
-    pairs : list of tuple of Column
-        Each column of the original with the released one. Both have the same kind, unless released
-        values are generalized, or written in another way; then the released ones are text.
-    """
+def compared_columns(original: Table, release: Any, names: list, declared: Declared) -> list:
+    """Columns of both tables."""
     columns = original.columns(names, declared, is_strict=True)
     return [(old, _read_as(old, release)) for old in columns]
 
 
-def with_middles(old, new, format):
-    """A released column of text with the middle of each interval.
+def middles(old: Column, new: Column, format: Format) -> np.ndarray | None:
+    """The middles of intervals in a released column of text, as `comparable_values` of the other.
 
-    Parameters
-    ----------
-    old, new : Column
-        The column of the original, and the released one, which are not of the same kind.
-
-    format : Format
-        How text is written.
-
-    Returns
-    -------
-    column : Column or None
-        A column of the kind of the original; None if a cell is neither one of its values nor an
-        interval of them.
+    None if a cell is neither one of its values nor an interval of them.
     """
     if old.notation is None or new.notation is not None:
         return None
     ends = [_ends(text) for text in new.values]
     cells = pa.chunked_array([pa.array([end[at] for end in ends], pa.string()) for at in (0, 1)])
     if old.kind == "number":
-        marks = {"decimal": old.notation.decimal, "thousands": old.notation.thousands or None}
-        format = replace(format, **marks)
+        format = replace(format, decimal=old.notation.decimal)
     for declared in _declared_by(old):
         with suppress(RequestError):
             column = column_of_text(cells, old.name, format, declared, is_strict=True)
-            low, high = column.values.reshape(2, -1)
-            return replace(column, values=(low + high) / 2) if column.kind == old.kind else None
+            if column.kind != old.kind:
+                return None
+            low, high = comparable_values(column).reshape(2, -1)
+            return (low + high) / 2
     return None
 
 
-def _read_as(old, table):
+def _read_as(old: Column, table: Table) -> Any:
     """A column of a table as the kind that it has in the original, or as it is recognized."""
     for declared in _declared_by(old):
         with suppress(RequestError):
@@ -94,7 +71,7 @@ def _read_as(old, table):
     return table.columns([old.name])[0]
 
 
-def _declared_by(old):
+def _declared_by(old: Column) -> list:
     """What a column of the original says about the released one, maybe in two ways."""
     if old.kind not in DECLARED:
         return []
@@ -107,56 +84,30 @@ def _declared_by(old):
     return [said]
 
 
-def _ends(text):
+def _ends(text: str) -> tuple:
     """The ends of an interval; a single value is both."""
     found = INTERVAL.fullmatch(text or "")
     return (found[1], found[2]) if found else (text, text)
 
 
-def known_to_intruder(original, release, pairs):
-    """Columns of two tables such that their values can be compared.
-
-    Parameters
-    ----------
-    original, release : Table
-        The tables.
-
-    pairs : list of tuple of Column
-        Columns of both, as `compared_columns` has them.
-
-    Returns
-    -------
-    before, after : pandas.DataFrame
-        Numbers where the original has numbers, dates or ordinal values and the release has some,
-        too, or intervals of some, of which the middle is taken; otherwise text.
-    """
+def known_to_intruder(original: Table, release: Any, pairs: list) -> tuple:
+    """Columns of two tables such that their values can be compared."""
     before, after = {}, {}
     for old, new in pairs:
         name = old.name
-        released = new if are_comparable(old, new) else with_middles(old, new, release.format)
+        if are_comparable(old, new):
+            released = comparable_values(new)
+        else:
+            released = middles(old, new, release.format)
         if released is None:
             before[name], after[name] = (t.as_text([name])[name] for t in (original, release))
         else:
-            before[name], after[name] = map(comparable_values, (old, released))
+            before[name], after[name] = comparable_values(old), released
     return pd.DataFrame(before), pd.DataFrame(after)
 
 
-def compared_as_text(pairs, before):
-    """Columns whose distances are unknown to the intruder that is simulated.
-
-    Parameters
-    ----------
-    pairs : list of tuple of Column
-        Columns of both tables.
-
-    before : pandas.DataFrame
-        What is compared of the original, as `known_to_intruder` returns it.
-
-    Returns
-    -------
-    names : list of str
-        Columns of numbers, dates or ordinal values, of which the release has something else.
-    """
+def compared_as_text(pairs: list, before: pd.DataFrame) -> list:
+    """Columns whose distances are unknown to the intruder that is simulated."""
     return [
         old.name
         for old, new in pairs
@@ -164,35 +115,20 @@ def compared_as_text(pairs, before):
     ]
 
 
-def are_comparable(old, new):
+def are_comparable(old: Column, new: Column) -> bool:
     """Whether values of both columns are numbers, dates or ordinal values."""
     return old.kind == new.kind and old.kind in ("number", "date", "ordinal")
 
 
-def comparable_values(column):
-    """The values of a column, dates as numbers of days, whatever unit they are written in."""
-    if column.kind != "date":
-        return column.values
-    return (column.notation.moments(column.values) - np.datetime64(0, "D")) / ONE_DAY
+def comparable_values(column: Column) -> np.ndarray:
+    """The values of a column, dates as numbers of days, ordinals as ranks."""
+    if column.kind == "date":
+        return (column.values - np.datetime64(0, "D")) / ONE_DAY
+    return column.values if column.notation is None else column.numbers
 
 
-def rows_correspond(before, after, numeric):
-    """Whether rows of a release seem to be in the order of the original.
-
-    Parameters
-    ----------
-    before, after : pandas.DataFrame
-        The columns that both tables have. They have the same number of rows.
-
-    numeric : list of str
-        Columns that hold numbers only, in both tables.
-
-    Returns
-    -------
-    correspond : bool
-        False if columns agree as a whole, but not row by row. Numbers decide; if they are too few,
-        values that are released unchanged do.
-    """
+def rows_correspond(before: pd.DataFrame, after: pd.DataFrame, numeric: list) -> Any:
+    """Whether rows of a release seem to be in the order of the original."""
     correspond = _numbers_correspond(
         before[numeric].to_numpy(dtype=np.float64), after[numeric].to_numpy(dtype=np.float64)
     )
@@ -201,7 +137,7 @@ def rows_correspond(before, after, numeric):
     return correspond
 
 
-def _numbers_correspond(X, release):
+def _numbers_correspond(X: np.ndarray, release: Any) -> bool | None:
     """Whether released numbers correspond to the original ones; None if that is undecidable.
 
     The mean of a group is the conditional mean of its members. So the regression of the original on
@@ -228,10 +164,10 @@ def _numbers_correspond(X, release):
     return bool(slope >= SMALLEST_SLOPE or slope > LARGEST_CHANCE * standard_error)
 
 
-def _is_shuffled(before, after):
+def _is_shuffled(before: pd.DataFrame, after: pd.DataFrame) -> Any:
     """Whether two columns hold the same values equally often, but not row by row."""
     codes, _ = pd.factorize(pd.concat([before, after], ignore_index=True))
     old, new = np.split(codes + 1, 2)  # 0 stands for missing
     n_values = codes.max() + 2
     counts = [np.bincount(column, minlength=n_values) for column in (old, new)]
-    return np.array_equal(*counts) and not np.array_equal(old, new)
+    return np.array_equal(counts[0], counts[1]) and not np.array_equal(old, new)

@@ -1,7 +1,10 @@
 """The arguments of the commands."""
 
+from __future__ import annotations
+
 import argparse
 from difflib import get_close_matches
+from typing import Any, NoReturn
 
 from sk_microagg import KAIM, TableAggregator
 from sk_microagg._cli._arguments import (
@@ -18,10 +21,10 @@ from sk_microagg._cli._arguments import (
     share,
     texts,
 )
-from sk_microagg._utils._base import __version__
+from sk_microagg._utils._estimator import __version__
 from sk_microagg._utils._formatting import printable
 from sk_microagg.builders import BUILDERS
-from sk_microagg.privacy._registry import CONSTRAINTS
+from sk_microagg.privacy._registry import known_constraints
 from sk_microagg.refiners import REFINERS
 
 WRONG_USAGE = 2
@@ -99,7 +102,7 @@ class Parser(argparse.ArgumentParser):
 
     about_help = "shows all options"
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments: --"):
             unknown = message.split()[2].partition("=")[0]
             near = get_close_matches(unknown, self._options_of_commands(), n=1)
@@ -108,7 +111,7 @@ class Parser(argparse.ArgumentParser):
         hint = f"{self.prog} --help {self.about_help}."
         self.exit(WRONG_USAGE, f"{self.prog}: error: {printable(message)}\n{hint}\n")
 
-    def _options_of_commands(self):
+    def _options_of_commands(self) -> list:
         return [
             option
             for action in self._actions
@@ -118,7 +121,7 @@ class Parser(argparse.ArgumentParser):
         ]
 
 
-def make_parser():
+def make_parser() -> Any:
     """The parser of the command line; `run` of its result has the module and name of a command."""
     parser = Parser(
         prog="sk-microagg",
@@ -138,7 +141,9 @@ def make_parser():
     return parser
 
 
-def _command(commands, name, help, description=None, epilog=None):
+def _command(
+    commands: Any, name: str, help: str, description: str | None = None, epilog: str | None = None
+) -> Any:
     parser = commands.add_parser(
         name,
         help=help,
@@ -153,7 +158,7 @@ def _command(commands, name, help, description=None, epilog=None):
     return parser
 
 
-def _add_anonymize(parser):
+def _add_anonymize(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="IN", help="the table; - for standard input")
     parser.add_argument(
         "output", metavar="OUT", help="where to write the release; - for standard output"
@@ -193,7 +198,7 @@ def _add_anonymize(parser):
     _add_output(parser)
 
 
-def _add_hierarchies(parser):
+def _add_hierarchies(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hierarchies",
         metavar="FOLDER",
@@ -204,7 +209,7 @@ def _add_hierarchies(parser):
     )
 
 
-def _add_explore(parser):
+def _add_explore(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="IN", help="the table, a file")
     parser.add_argument(
         "--no-browser", action="store_true", help="print the address, and open no browser"
@@ -217,7 +222,7 @@ def _add_explore(parser):
     add_format_options(parser)
 
 
-def _add_method(parser):
+def _add_method(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         choices=["aggregate", "kaim"],
@@ -253,7 +258,7 @@ def _add_method(parser):
     )
 
 
-def _add_output(parser):
+def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report", metavar="HTML", help="also write a report on the release, an .html file"
     )
@@ -282,7 +287,7 @@ def _add_output(parser):
     )
 
 
-def _add_roles(parser):
+def _add_roles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sensitive",
         action="append",
@@ -309,8 +314,8 @@ def _add_roles(parser):
     )
 
 
-def _add_constraints(parser):
-    for _, constraint in sorted(CONSTRAINTS.items()):
+def _add_constraints(parser: argparse.ArgumentParser) -> None:
+    for constraint in known_constraints().values():
         for option in constraint.front.options:
             is_word = isinstance(option.kind, tuple)
             allowed = {"choices": option.kind} if is_word else {"type": TYPES[option.kind]}
@@ -323,7 +328,7 @@ def _add_constraints(parser):
             )
 
 
-def _add_risk(parser):
+def _add_risk(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("original", metavar="ORIGINAL", help="the table before")
     parser.add_argument(
         "release", metavar="RELEASE", help="the table after, with the rows in the same order"
@@ -352,11 +357,11 @@ def _add_risk(parser):
     add_format_options(parser)
 
 
-def _add_columns(parser, help):
+def _add_columns(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("-q", "--quasi-identifiers", action="append", metavar="A,B", help=help)
 
 
-def _add_jobs(parser):
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs",
         type=jobs,
@@ -367,12 +372,12 @@ def _add_jobs(parser):
     )
 
 
-def _add_demo(parser):
+def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--write", metavar="CSV", help="write a made-up table to this new file")
     parser.add_argument("--force", action="store_true", help="overwrite a file that exists")
 
 
-def add_format_options(parser):
+def add_format_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how tables are written."""
     parser.add_argument(
         "--na",
@@ -424,7 +429,7 @@ def add_format_options(parser):
     parser.set_defaults(header="check")
 
 
-def add_kind_options(parser):
+def add_kind_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what single columns hold."""
     for kind, help in KINDS.items():
         parser.add_argument(
@@ -436,7 +441,7 @@ def add_kind_options(parser):
         )
 
 
-def add_release_options(parser):
+def add_release_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how much columns count, and how they are released."""
     parser.add_argument(
         "--weights",

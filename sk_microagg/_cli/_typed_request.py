@@ -18,7 +18,7 @@ from sk_microagg._cli._voice import SHELL
 from sk_microagg.files._declared import levels_of
 from sk_microagg.files._messages import Option, RequestError, one_line
 from sk_microagg.privacy import Constraint
-from sk_microagg.privacy._registry import CONSTRAINTS
+from sk_microagg.privacy._registry import known_constraints
 from sk_microagg.release._request import (
     LISTS,
     MAPPINGS,
@@ -60,7 +60,7 @@ class TypedRequest(ReleaseRequest):
 def constraints_of(options: Namespace) -> list[Constraint]:
     """The constraints that options ask for; raise if the options contradict each other."""
     values, made = vars(options), []
-    for _, kind in sorted(CONSTRAINTS.items()):
+    for kind in known_constraints().values():
         try:
             made.append(kind.from_options(values))
         except (TypeError, ValueError) as error:

@@ -57,7 +57,7 @@ class ShellVoice(Voice):
             return f"{dashed} {in_shell(value)}"
         if value is None:
             return dashed
-        if name == "na":
+        if name == "na" and isinstance(value, list):
             return in_option(dashed, listed(value))
         if name in MARKS:
             return f"{dashed} '{value}'"

@@ -1,15 +1,21 @@
 """What the page says about a table before anything is done."""
 
+from __future__ import annotations
+
+from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from sk_microagg._explore._settings import PAGE
-from sk_microagg._utils._formatting import share_in_words, shown
+from sk_microagg._utils._formatting import share_in_words
 from sk_microagg._utils._tables import DATE, FIRST_DAY, LAST_DAY, text_of_day
-from sk_microagg.files._messages import RequestError
+from sk_microagg.files._cells import Column
+from sk_microagg.files._messages import Message, RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
+from sk_microagg.files._table import Table
 from sk_microagg.files._written import written_cells
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.plotting._panels import Bars, Note
@@ -41,22 +47,8 @@ DIGITS_OF_SHARES = 6
 LARGEST_PLAIN = 1e15
 
 
-def describe_table(table, shows_rows):
-    """Describe a table, without telling of single records.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    shows_rows : bool
-        Whether to include the first rows as they are.
-
-    Returns
-    -------
-    description : dict
-        What the page expects.
-    """
+def describe_table(table: Table, shows_rows: bool) -> dict:
+    """Describe a table, without telling of single records."""
     names = table.cells.column_names
     rows = sampled_rows(table.cells.num_rows)
     return {
@@ -68,23 +60,23 @@ def describe_table(table, shows_rows):
     }
 
 
-def sampled_rows(n):
+def sampled_rows(n: int) -> Any:
     """The rows that previews are computed on: all, or a random sample if there are many."""
     if n <= N_SAMPLE:
         return np.arange(n)
     return np.sort(np.random.RandomState(0).choice(n, N_SAMPLE, replace=False))
 
 
-def _first_rows(table):
+def _first_rows(table: Table) -> list:
     first = replace(table, cells=table.cells.slice(0, N_ROWS))
     return [[*map(_shortened, row)] for row in first.as_text(first.cells.column_names).to_numpy()]
 
 
-def _shortened(cell):
+def _shortened(cell: Any) -> Any:
     return cell if cell is None or len(cell) <= LONGEST_CELL else f"{cell[:LONGEST_CELL]}…"
 
 
-def _describe_column(table, name, rows, shows_rows):
+def _describe_column(table: Table, name: str, rows: np.ndarray, shows_rows: bool) -> dict:
     column, problem = _recognized(table, name)
     known = table.known(name)
     n_records, n_known = table.cells.num_rows, len(known)
@@ -111,7 +103,7 @@ def _describe_column(table, name, rows, shows_rows):
     }
 
 
-def _hint(column, role, n_distinct, n_known):
+def _hint(column: Column, role: str, n_distinct: int, n_known: int) -> str | None:
     """What to think of before values that may be names are released; None if they are no names."""
     if column.kind != "category" or role == "drop" or n_distinct < FEWEST_NAMES:
         return None
@@ -121,12 +113,11 @@ def _hint(column, role, n_distinct, n_known):
     )
 
 
-def _worded(hint):
-    """A hint beside its column, whose name it does not repeat."""
-    return hint and hint.in_words(PAGE).removeprefix(f"{shown(hint.column)}: ")
+def _worded(hint: Message | None) -> Any:
+    return None if hint is None else hint.in_words(PAGE)
 
 
-def _distribution(column, rows, hides_values):
+def _distribution(column: Column, rows: np.ndarray, hides_values: bool) -> Any:
     if column.kind == "empty":
         return {"type": "note", "text": column.how}
     frame = pd.DataFrame({column.name: column.values[rows]})
@@ -138,7 +129,7 @@ def _distribution(column, rows, hides_values):
     return drawn
 
 
-def _recognized(table, name):
+def _recognized(table: Table, name: str) -> tuple:
     """The column, and why its kind is not clear, or None."""
     try:
         return table.columns([name], is_strict=True)[0], None
@@ -146,7 +137,7 @@ def _recognized(table, name):
         return table.columns([name])[0], error.in_words(PAGE)
 
 
-def _suggested_role(column, problem, n_distinct, n_known):
+def _suggested_role(column: Column, problem: str | None, n_distinct: int, n_known: int) -> str:
     """Names and numbers of people are dropped; everything else may be known to an intruder."""
     if problem is not None or not is_identifier(n_distinct, n_known):
         return "quasi_identifier"
@@ -160,49 +151,24 @@ def _suggested_role(column, problem, n_distinct, n_known):
     return "drop" if are_numbered else "quasi_identifier"
 
 
-def distributions(before, after, columns, units=None, hidden=()):
-    """Count the values of columns before and after.
-
-    Parameters
-    ----------
-    before, after : pandas.DataFrame
-        Values of the columns in the records and in the release.
-
-    columns : list of Column
-        The columns.
-
-    units : ndarray of int or None, default=None
-        Who each record belongs to.
-
-    hidden : collection of str, default=()
-        Names of columns whose categories are not shown.
-
-    Returns
-    -------
-    drawn : list of dict
-        For each column a histogram, bars or a note, as the page expects it.
-    """
+def distributions(
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    columns: list,
+    units: np.ndarray | None = None,
+    hidden: Collection[str] = (),
+) -> list:
+    """Count the values of columns before and after."""
     names = [column.name for column in columns]
-    pair = [
-        _as_drawn(before[names], [*map(_with_all_levels, columns)]),
-        _as_drawn(after[names], columns),
-    ]
+    shown, released = (_as_drawn(frame[names], columns) for frame in (before, after))
     are_categories = [
         number for number, column in enumerate(columns) if column.kind in ("category", "ordinal")
     ]
-    compared = compare_columns(*pair, names, FEWEST, are_categories, units, is_fixed=True)
+    compared = compare_columns(shown, released, names, FEWEST, are_categories, units, is_fixed=True)
     return [_as_json(one, len(before), one.name in hidden) for one in compared]
 
 
-def _with_all_levels(column):
-    """An ordinal column that writes each value as it is: those that are released depend on k."""
-    if column.kind != "ordinal":
-        return column
-    ranks = np.arange(len(column.notation.levels))
-    return replace(column, notation=replace(column.notation, ranks=ranks))
-
-
-def _as_drawn(frame, columns):
+def _as_drawn(frame: pd.DataFrame, columns: list) -> pd.DataFrame:
     """A table in which dates are dates, and ordinals are written as in a release."""
     frame = with_dates(frame, columns)
     for column in columns:
@@ -212,7 +178,7 @@ def _as_drawn(frame, columns):
     return frame
 
 
-def _as_json(drawn, n_records, is_hidden):
+def _as_json(drawn: Any, n_records: int, is_hidden: bool) -> dict:
     if isinstance(drawn, Note):
         return {"type": "note", "text": drawn.text}
     if isinstance(drawn, Bars) and is_hidden:
@@ -232,13 +198,13 @@ def _as_json(drawn, n_records, is_hidden):
     }
 
 
-def _rounded(shares, n_records):
+def _rounded(shares: np.ndarray, n_records: int) -> Any:
     """Shares in steps of a few records, too coarse to tell of one of them."""
     step = FEWEST / n_records
     return np.round(np.minimum(np.round(shares / step) * step, 1), DIGITS_OF_SHARES).tolist()
 
 
-def _edge(edge, histogram):
+def _edge(edge: float, histogram: Any) -> Any:
     """The edge of a bin, as a label."""
     if histogram.unit_name == DATE:
         return text_of_day(min(max(float(edge), FIRST_DAY), LAST_DAY))[:10]

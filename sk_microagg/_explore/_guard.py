@@ -1,6 +1,9 @@
 """Who may talk to the server: the page that it served itself, and nobody else."""
 
+from __future__ import annotations
+
 from hmac import compare_digest
+from typing import Any
 
 from starlette.responses import PlainTextResponse, RedirectResponse
 
@@ -25,30 +28,15 @@ class Guard:
 
     A page of another site can send requests to this machine, and a name of another site can be made
     to lead here: neither knows the token, and browsers name the host and the page truthfully.
-
-    Parameters
-    ----------
-    app : callable
-        The application (ASGI). It sees paths without the token.
-
-    token : str
-        What addresses begin with.
-
-    ticket : str
-        What stands for the token once: other users of the machine may see which address a browser
-        was started with.
-
-    host : str
-        The address and port that the server listens on.
     """
 
-    def __init__(self, app, token, ticket, host):
+    def __init__(self, app: Any, token: str, ticket: str | None, host: str):
         self.app = app
         self.token = token
         self.ticket = ticket
         self.host = host
 
-    async def __call__(self, scope, receive, send):
+    async def __call__(self, scope: dict, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
         answer = self._refusal(scope) or self._admission(scope) or self._refusal_of_path(scope)
@@ -59,7 +47,7 @@ class Guard:
         inside = {**scope, "path": path, "raw_path": path.encode()}
         await self.app(inside, receive, _with_headers(send))
 
-    def _refusal(self, scope):
+    def _refusal(self, scope: dict) -> Any:
         """The answer to a request that is refused, or None."""
         given = {name: value.decode("latin-1") for name, value in scope["headers"]}
         origin, site = given.get(b"origin"), given.get(b"sec-fetch-site", "none")
@@ -74,7 +62,7 @@ class Guard:
             return PlainTextResponse("The request is too large.", 413)
         return None
 
-    def _admission(self, scope):
+    def _admission(self, scope: dict) -> Any:
         """The answer to the first request with the ticket, or None."""
         is_first = self.ticket is not None and scope["method"] == "GET"
         if not is_first or not _is_same(scope["path"], f"/{self.ticket}/"):
@@ -82,7 +70,7 @@ class Guard:
         self.ticket = None
         return RedirectResponse(f"/{self.token}/", 303)
 
-    def _refusal_of_path(self, scope):
+    def _refusal_of_path(self, scope: dict) -> Any:
         """The answer to a request without the token, or None."""
         start = f"/{self.token}/"
         if _is_same(scope["path"][: len(start)], start):
@@ -90,15 +78,15 @@ class Guard:
         return PlainTextResponse("There is nothing here: use the address as printed.", 404)
 
 
-def _is_same(given, secret):
+def _is_same(given: str, secret: str) -> Any:
     """Compare without telling by the time how much of it is right."""
     return compare_digest(given.encode(), secret.encode())
 
 
-def _with_headers(send):
+def _with_headers(send: Any) -> Any:
     """Send what is given, with the headers that every answer has."""
 
-    async def send_with_headers(message):
+    async def send_with_headers(message: Any) -> None:
         if message["type"] == "http.response.start":
             extra = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
             message = {**message, "headers": [*message["headers"], *extra]}

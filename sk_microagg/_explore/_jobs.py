@@ -1,5 +1,7 @@
 """What is computed for the page, each in a process of its own: see `_workers`."""
 
+from __future__ import annotations
+
 import io
 import os
 import re
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from sk_microagg import TableAggregator
 from sk_microagg._bound import Certificate
@@ -38,7 +41,7 @@ from sk_microagg.cli import clean_up_when_ended
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import Table
 from sk_microagg.metrics import anonymity_level
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import singled_out
 from sk_microagg.release._checks import check_level, check_request, check_targets
 from sk_microagg.release._demands import warn_of_large_units
@@ -124,13 +127,13 @@ def certificate(
             raise RequestError("not_for_method", text)
         loss, n_records = float(estimator.information_loss_), len(records)
 
-        def figures(bound):
+        def figures(bound: float) -> dict:
             return {
                 "bound": rounded_bound(bound, n_records),
                 "loss": rounded_loss(loss, n_records),
             }
 
-        def tick(after, bound):
+        def tick(after: pd.DataFrame, bound: float) -> None:
             words = Certificate(loss, bound, NO_TRACE, estimator.k).verdict()
             send({"tick": {"seconds": after, **figures(bound), "words": words}})
 
@@ -269,20 +272,20 @@ class SentProgress(Progress):
 class _SentLines(io.TextIOBase):
     """A terminal whose current line is sent."""
 
-    def __init__(self, send):
+    def __init__(self, send: Any):
         self._send = send
         self._start = time.monotonic()
 
-    def write(self, text):
+    def write(self, text: str) -> Any:
         line = text.replace("\r", "\n").strip("\n").rpartition("\n")[2].strip()
         if line:
             self._send({"text": LEFT.sub("", line), **self._how_far(line)})
         return len(text)
 
-    def isatty(self):
+    def isatty(self) -> bool:
         return True
 
-    def _how_far(self, line):
+    def _how_far(self, line: str) -> dict:
         """The share that is done and the seconds that are left, as a line says; maybe nothing."""
         found = LEFT.search(line)
         if found is None:

@@ -4,7 +4,11 @@ Figures are coarse. What differs between the previews for two values of k may be
 digits were sent, its value could be computed.
 """
 
+from __future__ import annotations
+
+from collections.abc import Collection
 from math import ceil
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,9 +24,10 @@ from sk_microagg._utils._formatting import (
 )
 from sk_microagg.generalization._grid import with_midpoints
 from sk_microagg.metrics import closeness, diversity
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._risk_utility import linkage_of_release
 from sk_microagg.plotting._released_groups import ReleasedGroups
+from sk_microagg.release._plan import Plan
 from sk_microagg.release._summary import describe, lines_of
 
 # Groups are placed in steps of this share of the picture.
@@ -40,7 +45,14 @@ STEP_OF_CLOSENESS = 0.05
 MANY_GROUPS = 10
 
 
-def columns_before_and_after(plan, estimator, records, released, release, hidden):
+def columns_before_and_after(
+    plan: Plan,
+    estimator: Any,
+    records: pd.DataFrame,
+    released: pd.DataFrame,
+    release: Any,
+    hidden: Collection[str],
+) -> list:
     """What is released of each column, and its distribution before and after.
 
     Categories of the columns in `hidden` are not shown.
@@ -58,7 +70,7 @@ def columns_before_and_after(plan, estimator, records, released, release, hidden
     ]
 
 
-def groups_in_plane(released, k):
+def groups_in_plane(released: pd.DataFrame, k: int) -> dict | None:
     """The groups of a release as points, None if there are too few."""
     groups = ReleasedGroups.from_release(released, k)
     if groups is None:
@@ -73,7 +85,7 @@ def groups_in_plane(released, k):
     }
 
 
-def about_sensitive(plan, release):
+def about_sensitive(plan: Plan, release: Any) -> Any:
     """What the groups disclose about each sensitive column."""
     labels, about = release.labels, []
     sizes = np.bincount(labels)
@@ -92,7 +104,7 @@ def about_sensitive(plan, release):
     return about
 
 
-def _rounded_closeness(distance, sizes):
+def _rounded_closeness(distance: Any, sizes: np.ndarray) -> float:
     """A distance from the whole table that is not exceeded, too coarse to tell of one record."""
     step = STEP_OF_CLOSENESS
     if len(sizes) < MANY_GROUPS:
@@ -100,7 +112,7 @@ def _rounded_closeness(distance, sizes):
     return min(round(step * ceil(distance / step - 1e-9), 2), 1.0)
 
 
-def demands_met(plan, facts):
+def demands_met(plan: Plan, facts: dict) -> Any:
     """What was demanded of every group and holds, in sentences.
 
     How much better than demanded the groups are is told by `about_sensitive`, and coarsely.
@@ -116,12 +128,14 @@ def demands_met(plan, facts):
     ]
 
 
-def rounded_unit_share(share):
+def rounded_unit_share(share: float) -> float:
     """A share of one unit in a group that is not exceeded, too coarse to tell of one record."""
     return min(round(STEP_OF_SHARES * ceil(share / STEP_OF_SHARES - 1e-9), 2), 1.0)
 
 
-def risk_of(records, released, estimator, units=None):
+def risk_of(
+    records: pd.DataFrame, released: pd.DataFrame, estimator: Any, units: np.ndarray | None = None
+) -> Any:
     """The share that an intruder who knows the originals is expected to re-identify.
 
     Of an interval, the intruder takes the middle. The share comes as a number and in words.
@@ -132,16 +146,16 @@ def risk_of(records, released, estimator, units=None):
     return expected_matches(linkage, len(records), fewest_records(estimator.k, units))
 
 
-def rounded_loss(loss, n_records):
+def rounded_loss(loss: float, n_records: int) -> float:
     """A loss with as many digits as the page is sent; only a loss of 0 is 0."""
     digits = _digits_of_losses(n_records)
     return max(round(float(loss), digits), 10**-digits) if loss > 0 else 0.0
 
 
-def rounded_bound(bound, n_records):
+def rounded_bound(bound: float, n_records: int) -> Any:
     """A proven bound on a loss with as many digits, which is still one."""
     return rounded_down(bound, _digits_of_losses(n_records))
 
 
-def _digits_of_losses(n_records):
+def _digits_of_losses(n_records: int) -> Any:
     return DIGITS if n_records >= MANY_RECORDS else DIGITS_IF_FEW

@@ -1,11 +1,15 @@
 """The server of the page, for this machine only."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import secrets
 import socket
 import threading
+from collections.abc import Callable
 from importlib.resources import files
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -39,18 +43,9 @@ NOT_CONNECTED = "The connection of the page has ended: load it again."
 
 
 class Site:
-    """The answers of the server.
+    """The answers of the server."""
 
-    Parameters
-    ----------
-    table : OpenTable
-        The table.
-
-    on_empty : callable
-        Is called when the last page was closed.
-    """
-
-    def __init__(self, table, on_empty):
+    def __init__(self, table: OpenTable, on_empty: Callable[[], None]):
         self.table = table
         self.pages = Pages(on_empty)
         look = files("sk_microagg.report") / "templates" / "look.css"
@@ -75,21 +70,21 @@ class Site:
         )
         self.app.router.redirect_slashes = False
 
-    async def describe(self, request):
+    async def describe(self, request: Any) -> Any:
         """Describe the table."""
         return _Json(self.table.description)
 
-    async def events(self, request):
+    async def events(self, request: Any) -> Any:
         """Send the messages for a page as long as it is open."""
         name = request.query_params.get("page", "")
         return StreamingResponse(self.pages.events(name), media_type="text/event-stream")
 
-    async def reload(self, body):
+    async def reload(self, body: dict) -> Any:
         """Read the table again."""
         self.table = await asyncio.to_thread(OpenTable, self.table.options)
         return self.table.description
 
-    async def check(self, settings):
+    async def check(self, settings: dict) -> dict:
         """Say which command does what was chosen, or why that is not possible."""
         self.table.check_unchanged(settings)
         try:
@@ -103,7 +98,7 @@ class Site:
             "exists": self.table.existing(settings),
         }
 
-    async def start(self, body):
+    async def start(self, body: dict) -> dict:
         """Start a job of a page."""
         name, what, settings = body["page"], body["what"], body["settings"]
         if what not in JOBS:
@@ -112,7 +107,7 @@ class Site:
         await self.pages.start(name, what, self.table.arguments_of_job(what, settings))
         return {}
 
-    async def cancel(self, body):
+    async def cancel(self, body: dict) -> dict:
         """Cancel a job of a page."""
         self.pages.cancel(body["page"], body["what"])
         return {}
@@ -121,26 +116,26 @@ class Site:
 class _Json(JSONResponse):
     """JSON in ASCII, since names of files may not be Unicode."""
 
-    def render(self, content):
+    def render(self, content: Any) -> Any:
         return json.dumps(content, allow_nan=False).encode()
 
 
-def _type(name):
+def _type(name: str) -> str | None:
     """The type of an asset; None for other files."""
     return next((kind for suffix, kind in TYPES.items() if name.endswith(suffix)), None)
 
 
-def _asset(path, content):
-    async def answer(request):
+def _asset(path: str, content: Any) -> Any:
+    async def answer(request: Any) -> Any:
         return Response(content, media_type=_type(path) or "text/html")
 
     return answer
 
 
-def _in_json(answer):
+def _in_json(answer: Callable) -> Any:
     """Let a method take and return JSON; what is not possible is explained."""
 
-    async def answer_in_json(request):
+    async def answer_in_json(request: Any) -> Any:
         try:
             return _Json(await answer(await request.json()))
         except RequestError as error:
@@ -153,25 +148,15 @@ def _in_json(answer):
 
 
 class Server(uvicorn.Server):
-    """A server of one table, which ends after its last page was closed.
+    """A server of one table, which ends after its last page was closed."""
 
-    Parameters
-    ----------
-    table : OpenTable
-        The table.
-
-    on_start : callable
-        Is called with the address of the page when that can be opened, and with another one, which
-        leads to it once.
-    """
-
-    def __init__(self, table, on_start):
+    def __init__(self, table: OpenTable, on_start: Callable[[str, str], None]):
         self._socket = socket.create_server((ADDRESS, 0))
         host = f"{ADDRESS}:{self._socket.getsockname()[1]}"
         token, ticket = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         self._addresses = [f"http://{host}/{secret}/" for secret in (token, ticket)]
         self._on_start = on_start
-        self._end_of_waiting = None
+        self._end_of_waiting: asyncio.TimerHandle | None = None
         self._site = Site(table, self._end_soon)
         super().__init__(
             uvicorn.Config(
@@ -187,50 +172,44 @@ class Server(uvicorn.Server):
             )
         )
 
-    def serve_page(self):
+    def serve_page(self) -> None:
         """Serve until Ctrl-C, or until the last page was closed."""
         self.run(sockets=[self._socket])
 
-    async def startup(self, sockets=None):
+    async def startup(self, sockets: Any = None) -> None:
         """Begin to serve, and say so."""
         warm_up()
         await super().startup(sockets=sockets)
         # Some browsers run until they are closed: nothing waits for this thread.
         threading.Thread(target=self._on_start, args=self._addresses, daemon=True).start()
 
-    async def shutdown(self, sockets=None):
+    async def shutdown(self, sockets: Any = None) -> None:
         """End all work, then all connections."""
         await self._site.pages.end()
         await super().shutdown(sockets=sockets)
 
-    def _end_soon(self):
+    def _end_soon(self) -> None:
         if self._end_of_waiting is not None:
             self._end_of_waiting.cancel()
         loop = asyncio.get_running_loop()
         self._end_of_waiting = loop.call_later(SECONDS_WITHOUT_PAGES, self._end_if_empty)
 
-    def _end_if_empty(self):
+    def _end_if_empty(self) -> None:
         self.should_exit = self.should_exit or not len(self._site.pages)
 
 
 class Pages:
-    """The pages that are open. All methods are called in the thread of the server.
+    """The pages that are open. All methods are called in the thread of the server."""
 
-    Parameters
-    ----------
-    on_empty : callable
-        Is called when the last page was closed.
-    """
-
-    def __init__(self, on_empty):
-        self._pages = {}
+    def __init__(self, on_empty: Callable[[], None]):
+        self._pages: dict[str, Any] = {}
         self._on_empty = on_empty
         self._is_ending = False
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._pages)
 
-    async def events(self, name):
+    async def events(self, name: str):
         """Yield the messages for a page as server-sent events, until it is closed."""
         self._replace(name)
         page = self._pages[name] = _Page()
@@ -251,18 +230,18 @@ class Pages:
             if not self._pages:
                 self._on_empty()
 
-    async def start(self, name, what, arguments):
+    async def start(self, name: str, what: str, arguments: tuple) -> None:
         """Start a job for a page, in the place of one of the same kind."""
         if name not in self._pages or self._is_ending:
             raise RequestError("not_connected", NOT_CONNECTED)
         await self._pages[name].start(what, arguments)
 
-    def cancel(self, name, what):
+    def cancel(self, name: str, what: str) -> None:
         """Cancel a job of a page, if it is running."""
         if name in self._pages:
             self._pages[name].cancel(what)
 
-    async def end(self):
+    async def end(self) -> None:
         """Tell all pages that the server ends, and wait until all work has ended."""
         self._is_ending = True
         pages = list(self._pages.values())
@@ -273,7 +252,7 @@ class Pages:
             for what in list(page.workers):
                 await page.stop(what)
 
-    def _replace(self, name):
+    def _replace(self, name: str) -> None:
         """Take the place of a connection of the same page, if there is one."""
         page = self._pages.pop(name, None)
         if page is not None:
@@ -289,7 +268,7 @@ class _Page:
         self.workers = {}
         self.is_closed = False
 
-    async def start(self, what, arguments):
+    async def start(self, what: str, arguments: tuple) -> None:
         # While one job ends, another request may start the next one, and the page may be closed.
         while what in self.workers:
             await self.stop(what)
@@ -297,30 +276,30 @@ class _Page:
             raise RequestError("not_connected", NOT_CONNECTED)
         loop = asyncio.get_running_loop()
 
-        def hear(message):
+        def hear(message: Any) -> None:
             loop.call_soon_threadsafe(self._hear, what, worker, message)
 
         worker = self.workers[what] = Worker(what, arguments, hear)
         worker.start()
 
-    def cancel(self, what):
+    def cancel(self, what: str) -> None:
         if what in self.workers:
             self.workers[what].cancel()
 
-    def close(self):
+    def close(self) -> None:
         """Cancel all jobs; no more can be started."""
         self.is_closed = True
         for worker in self.workers.values():
             worker.cancel()
 
-    async def stop(self, what):
+    async def stop(self, what: str) -> None:
         """Cancel a job, and wait until it has ended. Nothing more is heard of it."""
         worker = self.workers.pop(what, None)
         if worker is not None:
             worker.cancel()
             await asyncio.to_thread(worker.wait)
 
-    def _hear(self, what, worker, message):
+    def _hear(self, what: str, worker: Worker, message: Any) -> None:
         if self.workers.get(what) is not worker:
             return
         if message["state"] != "running":

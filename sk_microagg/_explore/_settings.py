@@ -17,9 +17,9 @@ from sk_microagg.files._messages import (
     Option,
     RequestError,
     Voice,
-    bad_input_as_request_error,
+    one_line,
 )
-from sk_microagg.privacy._registry import CONSTRAINTS, constraints_from
+from sk_microagg.privacy._registry import constraints_from, known_constraints
 from sk_microagg.release._request import ReleaseRequest, check_numbers, check_values
 
 # Roles of columns, and the parameters that name them. Those to keep are named by none.
@@ -222,8 +222,10 @@ def _weights(columns: dict, method: str) -> dict:
 
 
 def _constraints(values: dict) -> list:
-    with bad_input_as_request_error():
+    try:
         return constraints_from(values)
+    except (ValueError, TypeError) as error:
+        raise RequestError("bad_value", "{why}", why=one_line(error)) from error
 
 
 def constraints_to_choose() -> list[dict]:
@@ -239,5 +241,5 @@ def constraints_to_choose() -> list[dict]:
             ],
             "choice": constraint.front.choice,
         }
-        for name, constraint in sorted(CONSTRAINTS.items())
+        for name, constraint in known_constraints().items()
     ]

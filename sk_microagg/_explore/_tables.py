@@ -1,6 +1,9 @@
 """The table on the page: read once, and again if the file has changed."""
 
+from __future__ import annotations
+
 import os
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -26,30 +29,14 @@ class OpenTable:
     """A table that was read, and the file that it was read from.
 
     It does not change: if the file has, another one is made.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-        The options of `explore`.
-
-    Attributes
-    ----------
-    source : Source
-        What names of columns and files refer to.
-
-    sample : Table
-        The rows that previews are computed on.
-
-    description : dict
-        What the page says about the table.
     """
 
-    def __init__(self, options):
+    def __init__(self, options: Namespace):
         self.options = options
         self._read_state = state_of(options.input)
         table = read_table(options.input, Format.from_request(options))
         cells = table.cells
-        self._hierarchies = set()
+        self._hierarchies: set[str] = set()
         if options.hierarchies is not None:  # It is better to say what is wrong with them now.
             names = cells.column_names
             self._hierarchies.update(read_hierarchies(options.hierarchies, names, names))
@@ -66,7 +53,7 @@ class OpenTable:
             "settings": self._first_settings(description["columns"]),
         }
 
-    def check_unchanged(self, settings):
+    def check_unchanged(self, settings: dict) -> None:
         """Raise RequestError if the file is no longer what was read for some settings."""
         if state_of(self.options.input) != self._read_state:
             text = "{path} has changed since it was read: read it again."
@@ -76,7 +63,7 @@ class OpenTable:
             text = "The columns of {path} have changed since this page read them: read them again."
             raise RequestError("changed", text, path=self.options.input)
 
-    def arguments_of_job(self, what, settings):
+    def arguments_of_job(self, what: str, settings: dict) -> tuple:
         """Return the arguments of a job, after what it sends to: see `_jobs`."""
         if what == "export":
             folder = self.source.beside(f".{uuid4().hex}")
@@ -95,7 +82,7 @@ class OpenTable:
         }[what]
         return self.sample, request, *about
 
-    def _with_kinds(self, columns):
+    def _with_kinds(self, columns: list) -> list:
         """What was chosen for columns, with the kinds that the whole table has.
 
         Those of a sample might be others. A kind that is not clear remains so, and hierarchies make
@@ -109,12 +96,12 @@ class OpenTable:
             for column, about in zip(columns, self.description["columns"], strict=True)
         ]
 
-    def existing(self, settings):
+    def existing(self, settings: dict) -> list:
         """Return the names of files that would be overwritten."""
         names = [settings["release"], settings["report"]]
         return [n for n in names if n is not None and os.path.lexists(self.source.beside(n))]
 
-    def _first_settings(self, columns):
+    def _first_settings(self, columns: list) -> dict:
         suffix = suffix_of_input(self.options.input)
         stem = Path(self.options.input).name[: -len(suffix)]
         return {

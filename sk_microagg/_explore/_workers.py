@@ -1,13 +1,17 @@
 """Processes that compute for the page, and can be ended at any time."""
 
+from __future__ import annotations
+
 import multiprocessing
 import os
 import signal
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from sk_microagg._explore import _jobs
 from sk_microagg._explore._settings import PAGE
@@ -25,7 +29,7 @@ if METHOD == "forkserver":
 # Locks of a process that was ended are removed when the server ends, which is no news for the user.
 QUIET = "ignore:resource_tracker:UserWarning"
 
-JOBS = {
+JOBS: dict[str, Any] = {
     "preview": _jobs.preview,
     "curve": _jobs.curve,
     "certificate": _jobs.certificate,
@@ -33,12 +37,12 @@ JOBS = {
 }
 
 
-def context():
+def context() -> Any:
     """Return what makes processes."""
     return multiprocessing.get_context(METHOD)
 
 
-def warm_up():
+def warm_up() -> None:
     """Let the process that makes all others import what they need, before the first is wanted."""
     if METHOD == "forkserver":
         before = os.environ.get("PYTHONWARNINGS")
@@ -52,22 +56,9 @@ def warm_up():
 
 
 class Worker:
-    """A process that does one job, and a thread that hears what it sends.
+    """A process that does one job, and a thread that hears what it sends."""
 
-    Parameters
-    ----------
-    what : {"preview", "curve", "certificate", "export"}
-        The job.
-
-    arguments : tuple
-        Its arguments.
-
-    hear : callable
-        Takes its messages, of which the last one has a state other than "running". It is called in
-        another thread.
-    """
-
-    def __init__(self, what, arguments, hear):
+    def __init__(self, what: str, arguments: tuple, hear: Callable[[dict], None]):
         self._hear = hear
         self._is_canceled = False
         # What the process removes itself, unless it was killed.
@@ -82,22 +73,22 @@ class Worker:
         )
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def start(self):
+    def start(self) -> None:
         """Start the process, without waiting for it."""
         self._thread.start()
 
-    def cancel(self):
+    def cancel(self) -> None:
         """End the process; it removes what it was writing."""
         is_first, self._is_canceled = not self._is_canceled, True
         # A process that has not begun is ended as soon as it has.
         if is_first and self._process.pid is not None:
             self._end()
 
-    def wait(self):
+    def wait(self) -> None:
         """Wait until the process has ended."""
         self._thread.join()
 
-    def _run(self):
+    def _run(self) -> None:
         try:
             self._process.start()
         except (EOFError, OSError) as error:
@@ -116,7 +107,7 @@ class Worker:
         self._ours.close()
         self._hear(last)
 
-    def _listen(self):
+    def _listen(self) -> Any:
         """Pass on what the process sends; return its last message."""
         while True:
             try:
@@ -128,18 +119,18 @@ class Worker:
                 return {"state": "canceled"} if is_ended else message
             self._hear(message)
 
-    def _end(self):
+    def _end(self) -> None:
         """Ask the process to end, and make it end if it does not."""
         self._process.terminate()
         timer = threading.Timer(SECONDS_TO_END, self._kill)
         timer.daemon = True
         timer.start()
 
-    def _kill(self):
+    def _kill(self) -> None:
         if self._process.is_alive():
             self._process.kill()
 
-    def _without_result(self):
+    def _without_result(self) -> dict:
         """What to say of a process that ended without a last message."""
         if self._is_canceled:
             return {"state": "canceled"}
@@ -151,14 +142,14 @@ class Worker:
         }
 
 
-def _work(what, arguments, pipe):
+def _work(what: str, arguments: tuple, pipe: Any) -> None:
     """Do a job, and send what becomes of it; the target of a process."""
     # Ctrl-C in the terminal reaches all processes: the server ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_server, args=(pipe,), daemon=True).start()
 
-    def send(message):
+    def send(message: Any) -> None:
         pipe.send({"state": "running", **message})
 
     try:
@@ -178,7 +169,7 @@ def _work(what, arguments, pipe):
         pipe.send(last)
 
 
-def _end_with_server(pipe):
+def _end_with_server(pipe: Any) -> None:
     """End when the server does, even if that was killed."""
     try:
         pipe.recv()  # The server sends nothing.

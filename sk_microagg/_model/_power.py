@@ -1,11 +1,14 @@
 """Weights that make a partition the power diagram of its centroids."""
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from sk_microagg._kernels import ExchangeGraph, Partition, Pool, center_weights
 from sk_microagg._utils._statistics import group_sizes, twins_of
+from sk_microagg._utils._typing import Array
 
 # Rounds in which all weights move toward the center of what the records allow. More rounds do not
 # protect better against an intruder who looks for records near the walls between cells.
@@ -50,37 +53,14 @@ def near_walls(X, centroids, weights, rounding):
     return distances[:, 1] - distances[:, 0] <= max_change
 
 
-def power_weights(X, labels, centroids, twins, has_other_points=False):
+def power_weights(
+    X: Array, labels: Array, centroids: Array, twins: Array, has_other_points: bool = False
+) -> tuple[Array | None, Array | None]:
     """Compute weights with which every record lies in the power cell of its own group.
 
     Weights are near the center of what the records allow, and have as few digits as possible: none
     is tight to a single record, which could otherwise be computed from it. Identical records in
     different groups all lie in one of their cells, and do not affect the wall between these.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records.
-
-    labels : ndarray of shape (n_samples,)
-        Group of each record, numbered from 0.
-
-    centroids : ndarray of shape (n_groups, n_features)
-        Means of the groups, or other points for some of them.
-
-    twins : ndarray of shape (n_samples,)
-        A number shared by identical records, or -1 for a unique record.
-
-    has_other_points : bool, default=False
-        Whether some centroids are not the means.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_groups,) or None
-        The weights, the largest of them 0; None if the partition is not a power diagram.
-
-    cells : ndarray of shape (n_samples,) or None
-        The cell that each record lies in.
     """
     if X.shape[1] == 1:
         weights = weights_on_a_line(X[:, 0], labels, centroids[:, 0])
@@ -179,33 +159,10 @@ def fall_among_twins(records, twins, labels, cells):
     return np.isin((places + cells)[records], (places + labels)[holders])
 
 
-def cells_on_a_line(values, centroids, weights, likely=None):
-    """Return the cell of a power diagram of one column that each value lies in.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        The values.
-
-    centroids, weights : ndarray of shape (n_groups,)
-        Centroid and weight of each cell.
-
-    likely : ndarray of shape (n_samples,) or None, default=None
-        Cells to look at first, which changes the time only.
-
-    Returns
-    -------
-    cells : ndarray of shape (n_samples,) or None
-        The cells, ties go to the lowest number; None if not every cell has an interval
-        of its own, or if squares of such values vanish.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg._model._power import cells_on_a_line
-    >>> cells_on_a_line(np.array([3.1, 2.9]), np.array([5.0, 1.0]), np.array([0.0, 0.0]))
-    array([0, 1])
-    """
+def cells_on_a_line(
+    values: Array, centroids: Array, weights: Array, likely: Array | None = None
+) -> Array | None:
+    """Return the cell of a power diagram of one column that each value lies in."""
     order = np.argsort(centroids, kind="stable")
     centroids, weights = centroids[order], weights[order]
     gaps = np.diff(centroids)
@@ -243,34 +200,10 @@ def _inverse(order):
     return place
 
 
-def weights_on_a_line(values, labels, centroids):
+def weights_on_a_line(values: Array, labels: Array, centroids: Array) -> Array | None:
     """Compute power weights that put every record of one column into the cell of its own group.
 
     Identical records in different groups do not affect the wall between these.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        The column.
-
-    labels : ndarray of shape (n_samples,)
-        Group of each record, numbered from 0.
-
-    centroids : ndarray of shape (n_groups,)
-        Means of the groups.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_groups,) or None
-        The weights, the largest of them 0; None if groups overlap or share a centroid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_microagg._model._power import weights_on_a_line
-    >>> values, labels = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 9.0]), np.array([0, 0, 0, 1, 1, 1])
-    >>> weights_on_a_line(values, labels, np.array([1.0, 5.333]))
-    array([-4.,  0.])
     """
     order = np.argsort(centroids, kind="stable")
     place_of_record = _inverse(order)[labels]

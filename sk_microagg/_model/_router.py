@@ -1,5 +1,7 @@
 """The block that a record belongs to: a kd-tree of cuts near the median."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,7 +38,7 @@ class Router:
         return int(self.block.max()) + 1
 
     @classmethod
-    def of_one_block(cls) -> Self:
+    def single_block(cls) -> Self:
         """Return a router that sends all records to a single block."""
         return cls._grown(None, lambda root: None)
 
@@ -127,25 +129,8 @@ class Router:
             is_right = ~(X[moving, self.column[at]] <= self.cut[at])
             node[moving] = self.children[at, is_right.astype(np.intp)]
 
-    def without_small_blocks(self, sizes, smallest):
-        """Merge each block smaller than `smallest` with all blocks on its sibling's side.
-
-        Parameters
-        ----------
-        sizes : ndarray of shape (n_blocks,)
-            Number of records of each block.
-
-        smallest : int
-            Minimum size of a block, unless it is the only one.
-
-        Returns
-        -------
-        router : Router
-            A router with at most as many blocks.
-
-        new_block : ndarray of shape (n_blocks,)
-            The block of the new router that contains each block of this one.
-        """
+    def without_small_blocks(self, sizes: Array, smallest: int) -> tuple[Router, Array]:
+        """Merge each block smaller than `smallest` with all blocks on its sibling's side."""
         in_node = np.where(self.block >= 0, sizes[self.block], 0)
         for node in reversed(range(len(self.block))):
             if self.block[node] < 0:
@@ -236,29 +221,13 @@ def _nearest_of_units(units, records, k):
     return records[np.sort(first)[k - 1]] if len(first) >= k else None
 
 
-def coarsest_between(low, high):
+def coarsest_between(low: float, high: float) -> float | None:
     """Return the coarsest number strictly between two others, or None if there is none.
 
     It is a multiple of a third of a power of two: of the largest such power possible, and the
     lowest such multiple. Multiples of the power itself are excluded, so that no cut is a finite
     decimal or binary fraction. Hardly any record lies on such a cut, and no record has to be
     inspected to avoid that, which would reveal where it is.
-
-    Parameters
-    ----------
-    low, high : float
-        The two numbers.
-
-    Returns
-    -------
-    between : float or None
-        The number.
-
-    Examples
-    --------
-    >>> from sk_microagg._model._router import coarsest_between
-    >>> 3 * coarsest_between(0.41, 1.9), 3 * coarsest_between(-7.2, -6.9)
-    (4.0, -21.5)
     """
     exact_low, width = Fraction(low), Fraction(high) - Fraction(low)
     # A third of this exceeds both numbers.

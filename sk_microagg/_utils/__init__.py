@@ -1,1 +1,1 @@
-"""What all parts of the package share. It knows kernels, and nothing else of the package."""
+"""What all parts of the package share. It imports kernels, and nothing else of the package."""

@@ -88,9 +88,7 @@ def warn_if_interrupted(result: str) -> None:
     Within another block nothing is said: that one answers for all of its searches.
     """
     if is_interrupted() and _is_in_main_thread() and _Requests.n_blocks == 1:
-        warnings.warn(
-            f"The search was interrupted by Ctrl-C: {result}.", stacklevel=user_stacklevel()
-        )
+        warn_user(f"The search was interrupted by Ctrl-C: {result}.")
 
 
 @contextmanager
@@ -162,6 +160,11 @@ def _request(number: int, frame: FrameType | None) -> None:
 
 def _is_in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, and name the user's line."""
+    warnings.warn(message, category, stacklevel=user_stacklevel())
 
 
 def user_stacklevel() -> int:

@@ -1,9 +1,15 @@
 """Numbers as text, in one format for messages, plots and reports."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from decimal import Context, Decimal
 from math import ceil, floor
+from typing import Any
 
 import numpy as np
+
+from sk_microagg._utils._typing import Array
 
 # Shares that are this close to 0 or 1 differ from them by rounding only.
 ROUNDING = 1e-12
@@ -123,7 +129,7 @@ def fewest_records(k, units=None):
 
 
 class ShareOfPeople(float):
-    """A share of the records that knows how many people have such records, and how many others."""
+    """A share of the records, with the numbers of people who have such records and others."""
 
     n_people: tuple[int, int]
 
@@ -143,25 +149,8 @@ def coarsely_rounded_up(share: float) -> float:
     return next((p / 100 for p in COARSE_PERCENTS if 100 * (share - ROUNDING) <= p), 1.0)
 
 
-def bound_in_words(share, n_records, fewest):
-    """What to write instead of a share that stands for a few records, or for all but a few.
-
-    Parameters
-    ----------
-    share : float
-        Share of the records. Of a ShareOfPeople, people are counted.
-
-    n_records : int
-        Number of all records.
-
-    fewest : int
-        Smallest number of records, or of people, that a share may stand for.
-
-    Returns
-    -------
-    words : str or None
-        The words; None if the share may be shown.
-    """
+def bound_in_words(share: float, n_records: int, fewest: int) -> str | None:
+    """What to write instead of a share that stands for a few records, or for all but a few."""
     n_of_them = round(share * n_records)
     counts, least = (n_of_them, n_records - n_of_them), fewest
     if isinstance(share, ShareOfPeople):
@@ -175,62 +164,14 @@ def bound_in_words(share, n_records, fewest):
     return f"{'' if is_few else 'all but '}fewer than {fewest} records"
 
 
-def share_in_words(share, n_records, fewest, of=""):
-    """A share of the records in whole percents, or a bound if it stands for a few of them.
-
-    Parameters
-    ----------
-    share : float
-        Share of the records.
-
-    n_records : int
-        Number of all records.
-
-    fewest : int
-        Smallest number of records that a share may stand for.
-
-    of : str, default=""
-        What follows a percentage; other bounds name the records by themselves.
-
-    Returns
-    -------
-    words : str
-        The share.
-
-    Examples
-    --------
-    >>> from sk_microagg._utils._formatting import share_in_words
-    >>> share_in_words(0.0712, 10_000, 5, of=" of the records")
-    '7% of the records'
-    >>> share_in_words(0.0004, 10_000, 5, of=" of the records")
-    'fewer than 5 records'
-    """
+def share_in_words(share: float, n_records: int, fewest: int, of: str = "") -> str:
+    """A share of the records in whole percents, or a bound if it stands for a few of them."""
     words = bound_in_words(share, n_records, fewest)
     return words if words and "records" in words else (words or whole_percent(share)) + of
 
 
-def expected_matches(linkage, n_records, fewest):
-    """The share of the records that an intruder is expected to re-identify, as it may be shown.
-
-    Parameters
-    ----------
-    linkage : RecordLinkage
-        What the intruder achieves.
-
-    n_records : int
-        Number of all records.
-
-    fewest : int
-        Smallest number of records that a share may stand for.
-
-    Returns
-    -------
-    share : float
-        The share in whole percents, or a bound, to be drawn.
-
-    words : str
-        The same, to be read.
-    """
+def expected_matches(linkage: Any, n_records: int, fewest: int) -> tuple[float, str]:
+    """The share of the records that an intruder is expected to re-identify, as it may be shown."""
     share, most = linkage.expected_matches, linkage.expected_if_linked
     # An exact share would disclose how many records are linked; below 1%, a rounded one could be 0.
     is_hidden = bound_in_words(linkage.linked, n_records, fewest) is not None
@@ -242,7 +183,7 @@ def expected_matches(linkage, n_records, fewest):
 
 
 def rounded_share(share):
-    """A share of the records in whole percents, as a number: finer ones tell of single records."""
+    """A share of the records in whole percents, as a number: finer ones reveal records."""
     return round(float(share), 2)
 
 
@@ -251,27 +192,10 @@ def is_share_large(share, k):
     return share > (1 + 1e-9) / k
 
 
-def homogeneity_lines(shares, n_records, k, most=MOST_LINES):
-    """A line for each column in which groups share one value, the largest share first.
-
-    Parameters
-    ----------
-    shares : dict
-        For each column, by its name, the share of the records that are in such groups, and the
-        share of those in groups with a single known value.
-
-    n_records, k : int
-        Number of all records, and the minimum group size.
-
-    most : int or None, default=5
-        Maximum number of columns with a line of their own; one more line counts the others. None
-        for no maximum.
-
-    Returns
-    -------
-    lines : list of str
-        The lines.
-    """
+def homogeneity_lines(
+    shares: dict[Any, Any], n_records: int, k: int, most: int | None = MOST_LINES
+) -> list[str]:
+    """A line for each column in which groups share one value, the largest share first."""
     ranked = sorted((name for name in shares if any(shares[name])), key=lambda n: -max(shares[n]))
     lines = [
         f"{name}: {homogeneity_in_words(shares[name], n_records, k)}" for name in ranked[:most]
@@ -299,28 +223,13 @@ def singles_out(found):
     return found.unique_with_release > 0
 
 
-def singled_out_lines(found, names, as_text, others="the anonymized columns"):
-    """How far columns that are released unchanged single people out, in up to three lines.
-
-    Parameters
-    ----------
-    found : UnchangedUniqueness
-        What was measured.
-
-    names : list of str
-        The columns, as they are shown.
-
-    as_text : callable
-        Takes a share of the records and what follows it, and returns it as it may be shown.
-
-    others : str, default="the anonymized columns"
-        What the other columns of the release are called.
-
-    Returns
-    -------
-    lines : list of str
-        By all columns of the release, by these or fewer, and what an intruder achieves.
-    """
+def singled_out_lines(
+    found: Any,
+    names: list[str],
+    as_text: Callable[..., Any],
+    others: str = "the anonymized columns",
+) -> list[str]:
+    """How far columns that are released unchanged single people out, in up to three lines."""
     whom = "them" if len(names) > 1 else "it"
     lines = [f"nobody is unique by {in_a_list(names)} together with {others}"]
     if singles_out(found):
@@ -371,19 +280,13 @@ def shown(name: str) -> str:
     return repr(name) if not name.strip() or name != name.strip() or "," in name else name
 
 
-def decimals_of(floats):
-    """The smallest number of decimals with which floats are written exactly; None if too many.
+def shown_name(name: object) -> str:
+    """A name from a table, of any type, as it is read in a list and on a page."""
+    return printable(shown(str(name)))
 
-    Parameters
-    ----------
-    floats : ndarray
-        The floats, maybe with NaN.
 
-    Returns
-    -------
-    decimals : int or None
-        Number of decimals.
-    """
+def decimals_of(floats: Array) -> int | None:
+    """The smallest number of decimals with which floats are written exactly; None if too many."""
     known = floats[np.isfinite(floats)]
     wide = known.astype(np.float64)
     for decimals in range(MOST_DECIMALS // (1 if known.dtype.itemsize > 4 else 2)):

@@ -38,7 +38,7 @@ def too_few_known(
 ) -> Booleans:
     """Mask of the groups whose mean is not released: it is missing instead.
 
-    Most of their values are missing, or all but those of one person, which would be told.
+    Most of their values are missing, or all but those of one person, which would be revealed.
     """
     known = ~np.isnan(values)
     sizes = np.bincount(labels, minlength=n_groups)

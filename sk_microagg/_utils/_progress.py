@@ -73,7 +73,7 @@ class ProgressLine:
         stream = self._current()
         if hasattr(stream, "isatty") and stream.isatty():
             return "terminal"
-        # The stream of a Jupyter kernel is no terminal, but notebooks overwrite as these do.
+        # The stream of a Jupyter kernel is not a terminal, but notebooks overwrite in the same way.
         return "notebook" if type(stream).__module__.startswith("ipykernel.") else "log"
 
     def _width(self) -> int:

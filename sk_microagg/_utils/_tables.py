@@ -1,15 +1,18 @@
 """Tables as arrays, lists or DataFrames, column by column."""
 
 import importlib
+import unicodedata
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, datetime, time, timedelta
-from numbers import Number
+from decimal import Decimal
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
+from sk_microagg._utils._deadline import warn_user
 from sk_microagg._utils._typing import Booleans
 
 DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
@@ -20,6 +23,9 @@ COUNTED = (Number, np.bool_)
 # A missing value in a table of text; also the root of every hierarchy.
 MISSING = "*"
 
+# From here on, floats cannot represent all integers. Such integers are codes, not measurements.
+SMALLEST_CODE = 2**53
+
 EPOCH = datetime(1970, 1, 1)
 SECONDS_PER_DAY, SECONDS_PER_HOUR = 86_400, 3_600
 
@@ -28,6 +34,9 @@ DATE, DAYS, HOURS = "date", "days", "hours"
 # The first and the last day that can be written, in days since 1970.
 FIRST_DAY = float((datetime.min - EPOCH).days)
 LAST_DAY = float((datetime.max - EPOCH).days)
+
+# How messages begin, for those who filter them.
+SIMILAR = "(Column|The) .* has values that differ only in case"
 
 
 def as_table(X: Any) -> Any:
@@ -70,6 +79,14 @@ def columns_of(table: Any, name: str) -> list[Any]:
         return [cells[:, j] for j in range(table.shape[1])]
     with dimensions_explained(name):
         return list(check_array(table, dtype=None, ensure_all_finite=False, input_name=name).T)
+
+
+def column_names(table: Any) -> list[str]:
+    """Names of the columns of a table; x0, x1 and so on if they have none."""
+    table = as_table(table)
+    if is_frame(table):
+        return [str(name) for name in table.columns]
+    return [f"x{j}" for j in range(len(columns_of(table, "table")))]
 
 
 @contextmanager
@@ -164,6 +181,11 @@ def is_date(cell: object) -> bool:
     return isinstance(cell, date | np.datetime64)
 
 
+def is_code(cell: Any) -> bool:
+    """Whether a cell is an integer that floats do not distinguish from others."""
+    return isinstance(cell, Integral | Decimal) and bool(abs(cell) >= SMALLEST_CODE)  # type: ignore[operator]
+
+
 def is_time(cell: object) -> bool:
     """Whether a cell is a time of day or a duration."""
     return isinstance(cell, time | timedelta | np.timedelta64)
@@ -198,3 +220,35 @@ def text_of_day(days: float) -> str:
     """Days since 1970 as an ISO date, with a time unless it is midnight."""
     moment = EPOCH + timedelta(days=days)
     return moment.isoformat() if moment.time() != time() else moment.date().isoformat()
+
+
+def warn_of_similar_values(words: str, values: Iterable[Any]) -> None:
+    """Warn if texts of a column, named by `words`, are equal but for case, spaces and forms."""
+    texts = {value for value in values if isinstance(value, str)}
+    if len({folded(text) for text in texts}) < len(texts):
+        warn_of_spellings(words)
+
+
+def warn_of_spellings(words: str) -> None:
+    """Warn that a column, named by `words`, has texts that are written differently; quote none."""
+    warn_user(
+        f"{words} has values that differ only in case, spaces or the form of letters: they count "
+        "as different values, or people. Write them alike.",
+    )
+
+
+def texts_of(column: Any) -> set[str]:
+    """The different texts of a Series or array of any type."""
+    if getattr(column.dtype, "kind", "O") not in "biufcmM":
+        # Others say what is wrong with cells that have no hash, or are lists or structs of Arrow.
+        with suppress(TypeError, NotImplementedError):
+            values = column.unique() if hasattr(column, "unique") else column.tolist()
+            return {value for value in values if isinstance(value, str)}
+    return set()
+
+
+def folded(text: str) -> str:
+    """The text without differences in case, spaces and Unicode forms."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(text.casefold().split())

@@ -1,4 +1,4 @@
-"""A scaler that weighs columns by what they tell of a target."""
+"""A scaler that weights columns by how well they predict a target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._missing import MissingCoordinates
 from sk_microagg._utils._targets import as_numbers, check_target
 from sk_microagg._utils._typing import (
@@ -70,7 +70,7 @@ def target_weights(
     random_state: RandomState = 0,
     estimator: Estimator = None,
 ) -> Floats:
-    """Weights of columns by what two forests find them to tell of a target."""
+    """Weights of columns by how well they predict a target, according to two forests."""
     random = check_seed(random_state)
     if estimator is None:
         told, chance = _told_by_forests(points, column_of, y, random)
@@ -161,7 +161,7 @@ def _importances(estimator: Estimator, points: Any, y: Array, random_state: Rand
 
 
 class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Standardize columns, and weigh them by how much they tell of a target.
+    """Standardize columns, and weight them by how well they predict a target.
 
     As the `scaler` of a :class:`MicroAggregator`, it makes groups similar in the columns that a
     model needs to predict the target, at the cost of those that it does not need.
@@ -173,8 +173,8 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         without missing values; None for two quick forests.
 
     floor : float, default=0.1
-        The weight of a column that tells nothing, as a share of the largest weight: above 0, and 1
-        at most, with which all columns weigh the same. Like all weights, it is rounded.
+        The weight of a column that predicts nothing, as a share of the largest weight: above 0 and
+        at most 1, which gives all columns the same weight. Like all weights, it is rounded.
 
     random_state : int, RandomState instance or None, default=0
         Seed of the quick forests, and of an `estimator` without one. The same seed gives the same
@@ -283,7 +283,7 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: TableLike) -> Output:
-        """Standardize the columns of records, and weigh them.
+        """Standardize the columns of records, and weight them.
 
         Parameters
         ----------

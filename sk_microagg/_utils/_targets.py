@@ -5,12 +5,11 @@ from datetime import date, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from sk_microagg._utils._deadline import user_stacklevel
+from sk_microagg._utils._deadline import warn_user
 from sk_microagg._utils._tables import is_null
 from sk_microagg._utils._typing import Array, Floats, Labels
 
@@ -23,7 +22,7 @@ TYPES_OF_OBJECTS: tuple[tuple[Any, str], ...] = (
     (timedelta, "m8[us]"),
 )
 
-# Whole numbers with more different values are no classes.
+# Whole numbers with more different values are not classes.
 MOST_CLASSES = 20
 
 # All rarer classes count as one: trees hold a number per class in each node.
@@ -133,12 +132,10 @@ def warn_if_homogeneous(labels: Labels, y: Any, parameter: str) -> None:
         return
     share, chance, error = homogeneous_share(labels, np.unique(y, return_inverse=True)[1])
     if share > chance + N_STANDARD_ERRORS * error:
-        warn(
+        warn_user(
             f"{parameter}: {share:.0%} of the records are in groups of a single class of y "
-            f"({chance:.0%} would be by chance), which can be told of each of their members. "
+            f"({chance:.0%} would be by chance), so that it is known of each of their members. "
             "privacy=LDiversity(2) prevents it, with sensitive=y in fit.",
-            UserWarning,
-            stacklevel=user_stacklevel(),
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state
 
-from sk_microagg._utils._deadline import user_stacklevel
+from sk_microagg._utils._deadline import warn_user
 from sk_microagg._utils._tables import (
     DATES,
     columns_of,
@@ -53,11 +52,9 @@ def check_k(k: Any, n_samples: Any) -> int:
 def warn_if_k_is_1(k: int, privacy: Any = None) -> None:
     """Warn that a release protects nobody, unless constraints ask for larger groups."""
     if k == 1 and not privacy:
-        warnings.warn(
+        warn_user(
             "k=1: nothing is anonymized, since each record may be a group of its own. k must be at "
             "least 2 to protect anybody.",
-            UserWarning,
-            stacklevel=user_stacklevel(),
         )
 
 
@@ -188,7 +185,7 @@ def without_mask(X: Any) -> Any:
 
 @contextmanager
 def text_explained(X: Any, name: str = "X") -> Iterator[None]:
-    """Say which column holds text, and which estimators take it, or that `X` is no table.
+    """Say which column holds text, and which estimators take it, or that `X` is not a table.
 
     The messages of scikit-learn quote cells, which may be a person's name.
     """

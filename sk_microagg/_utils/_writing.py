@@ -3,6 +3,8 @@
 Until they are complete, only their owner can read them.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 import stat
@@ -28,18 +30,10 @@ SUFFIXES_OF_PAGES = (".html", ".htm")
 class TemporaryFolder:
     """A folder that is removed when the last reference to it is gone.
 
-    Only the process that made the folder removes it: a pickled copy knows the path and no more.
-
-    Parameters
-    ----------
-    inside : path or None
-        The folder to make it in; None for that of temporary files.
-
-    prefix : str
-        The beginning of its name.
+    Only the process that made the folder removes it: a pickled copy has only the path.
     """
 
-    def __init__(self, inside, prefix):
+    def __init__(self, inside: FilePath | None, prefix: str) -> None:
         try:
             if inside is not None:
                 os.makedirs(inside, exist_ok=True)
@@ -135,36 +129,11 @@ def released_folder(path, readers_of=None):
         remove_folder(draft)
 
 
-def mode_for(path, readers_of=None):
+def mode_for(path: Path, readers_of: FilePath | None = None) -> int:
     """Mode of a file that is about to be written.
 
     It is the mode that the system gives to new files there, without permissions that `readers_of`,
     or the file that is replaced, does not grant. The owner can always read and write the file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    readers_of : path or None
-        A file, a folder with its contents, or a pattern of such names. Those who cannot read all
-        of it cannot read `path`.
-
-    Returns
-    -------
-    mode : int
-        The permission bits.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from pathlib import Path
-    >>> from sk_microagg._utils._writing import mode_for
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     table = Path(folder) / "table.csv"
-    ...     table.touch(mode=0o600)
-    ...     oct(mode_for(Path(folder) / "release.csv", readers_of=table))
-    '0o600'
     """
     mode, group = _given_by_the_system(path)
     replaced = [path] if path.exists() else []

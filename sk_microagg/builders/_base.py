@@ -1,18 +1,18 @@
-"""The interface of a builder."""
+"""The interface of a builder, and what builders share."""
 
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import Literal, TypeAlias
+from heapq import heapify, heappop, heappush
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from sk_microagg._kernels import Pool
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._kernels import Partition, Pool
+from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._statistics import group_means
 from sk_microagg._utils._typing import Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_k, check_option, check_records
-from sk_microagg.builders._merge import merge_until_met
 from sk_microagg.privacy import Rules
 
 # How a group grows from its first record.
@@ -24,7 +24,7 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
 
     A builder partitions records into groups of at least `k`. It is deterministic: ties are broken
     in favor of the lowest record index. Subclasses implement `_build(X, k)`, or
-    `_build(X, k, rules)` if the class attribute `knows_rules` is True.
+    `_build(X, k, rules)` if the class attribute `keeps_rules` is True.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
     """
 
     # Whether `_build` takes the constraints into account. If not, it builds for k alone.
-    knows_rules = False
+    keeps_rules = False
 
     def build(self, X: TableLike, k: int, rules: Rules | None = None) -> Labels:
         """Partition records into groups of at least `k` records.
@@ -66,7 +66,7 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
 
     def _run(self, X: Floats, k: int, rules: Rules | None = None) -> Labels:
         """Do what `build` does, with arguments that have been validated."""
-        labels = self._build(X, k, rules) if self.knows_rules else self._build(X, k)  # type: ignore[call-arg]
+        labels = self._build(X, k, rules) if self.keeps_rules else self._build(X, k)  # type: ignore[call-arg]
         return merge_until_met(X, labels, rules)
 
     @abstractmethod
@@ -121,3 +121,56 @@ class FixedSizeGroups:
     def _label(self, members: Labels) -> None:
         self.labels[members] = self.n_groups
         self.n_groups += 1
+
+
+def merge_until_met(X: Floats, labels: Labels, rules: Rules | None) -> Labels:
+    """Merge groups until each of them satisfies all rules [1]_.
+
+    The group that is farthest from satisfying the rules is merged with the group with the nearest
+    centroid, until all groups satisfy them. Of several groups it is the smallest one, and then the
+    one with the lowest number; of two merged groups, the larger one keeps its number. With
+    t-closeness alone, the first group is the one with the largest distance to the distribution of
+    the table, as published. Rules are monotone, so that this ends if all records together satisfy
+    them.
+
+    References
+    ----------
+    .. [1] J. Soria-Comas, J. Domingo-Ferrer, D. Sánchez, S. Martínez (2015). t-closeness through
+       microaggregation: strict privacy with enhanced utility preservation. IEEE Transactions on
+       Knowledge and Data Engineering 27, 3098–3110.
+    """
+    if not rules:
+        return labels
+    shortfalls = rules.shortfalls(labels)
+    # Entries of groups that have grown or vanished since stay in the queue, with an old size.
+    sizes = np.bincount(labels)
+    queue: list[tuple[Any, Any, Any]] = [
+        (-shortfalls[group], sizes[group], group) for group in np.flatnonzero(shortfalls)
+    ]
+    if not queue:
+        return labels
+    heapify(queue)
+    partition = Partition(X, np.ascontiguousarray(labels, dtype=np.intp), sizes.min())
+    while queue:
+        _, size, group = heappop(queue)
+        if size != partition.size(group):
+            continue
+        if partition.n_groups == 1:
+            rules.check(partition.labels(), "Merging ended")
+        merged = _merge_with_nearest(partition, group)
+        members = partition.members_of(merged)
+        shortfall = rules.shortfalls(np.zeros(len(members), dtype=np.intp), members)[0]
+        if shortfall:
+            heappush(queue, (-shortfall, len(members), merged))
+    return partition.labels()
+
+
+def _merge_with_nearest(partition: Partition, group: int) -> int:
+    """Merge a group with that of the nearest centroid; return the larger one, which stays."""
+    nearest = partition.nearest(partition.centroid(group), 2)
+    other = int(nearest[nearest != group][0])
+    # The larger group keeps its number, so that few records move.
+    kept, emptied = sorted((group, other), key=lambda number: (-partition.size(number), number))
+    for record in partition.members_of(emptied):
+        partition.move(record, kept)
+    return kept

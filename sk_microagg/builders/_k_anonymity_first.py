@@ -48,7 +48,7 @@ class KAnonymityFirst(Builder):
     array([1, 1, 0, 0, 1])
     """
 
-    knows_rules = True
+    keeps_rules = True
 
     def _build(self, X: Floats, k: int, rules: Rules | None = None) -> Labels:
         groups = FixedSizeGroups(X, k)

@@ -61,13 +61,13 @@ class TClosenessFirst(Builder):
     array([0, 2, 1, 0, 2, 1])
     """
 
-    knows_rules = True
+    keeps_rules = True
 
     def _build(self, X: Floats, k: int, rules: Any = None) -> Labels:
         rule = first_rule(rules)
         t, n = rule.constraint.t, len(X)
         published = even_number(n, max(k, ceil(n / (2 * (n - 1) * t + 1))))
-        # With so many, strata of one value each leave little that differs from the table.
+        # From this many on, strata of one value each leave little that differs from the table.
         most = min((len(rule.table.counts) - 1) / (2 * t), n / 2) if t > 0 else n / 2
         return representative_groups(X, order_by_values(rules.rules), rules, published, most)
 

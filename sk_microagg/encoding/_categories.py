@@ -21,7 +21,6 @@ from sk_microagg.encoding._frames import (
     with_room,
     without_rare_categories,
 )
-from sk_microagg.encoding._modes import ends_of, mode_positions
 from sk_microagg.generalization._labels import ROOT, label_of
 
 
@@ -80,7 +79,7 @@ class CategoryColumn:
         self._fit(column, self._choose_values(different, counts, people, k), k, units)
 
     @classmethod
-    def of_counts(
+    def from_counts(
         cls, name: Hashable, different: Any, counts: Labels, people: Labels, n_missing: int, k: int
     ) -> Self:
         """The column of a table of which only numbers of records and of people are known.
@@ -341,3 +340,43 @@ def _different_names(names: list[str], values: list[Any]) -> list[str]:
         name if names.count(name) == 1 else repr(value)
         for name, value in zip(names, values, strict=True)
     ]
+
+
+def mode_positions(
+    codes: Labels,
+    in_table: Labels,
+    labels: Labels,
+    n_groups: int,
+    k: int,
+    units: Array | None = None,
+    people_in_table: Labels | None = None,
+) -> Labels:
+    """A record of each group that has its most frequent value."""
+    n_codes = len(in_table)
+    pairs, first, in_group = np.unique(
+        labels * n_codes + codes, return_index=True, return_counts=True
+    )
+    group, code = np.divmod(pairs, n_codes)
+    people = in_group
+    if units is not None:
+        people = n_people(np.searchsorted(pairs, labels * n_codes + codes), len(pairs), units)
+    if people_in_table is None:
+        people_in_table = in_table if units is None else n_people(codes, n_codes, units)
+    is_shared = np.append(people_in_table[: n_codes - 1] >= k, True)  # missing values may be shown
+    may_be_released = (people > 1) | is_shared[code]
+    order = np.lexsort((code, -in_table[code], -in_group, group))
+    order = order[may_be_released[order]]
+    found, best = np.unique(group[order], return_index=True)
+    positions = np.full(n_groups, -1)
+    chosen = order[best]
+    positions[found] = np.where(code[chosen] == n_codes - 1, -1, first[chosen])
+    return positions
+
+
+def ends_of(codes: Labels, labels: Labels, n_groups: int) -> tuple[Labels, Labels]:
+    """Lowest and highest code of each group."""
+    lowest = np.full(n_groups, np.iinfo(np.intp).max)
+    highest = np.full(n_groups, -1)
+    np.minimum.at(lowest, labels, codes)
+    np.maximum.at(highest, labels, codes)
+    return lowest, highest

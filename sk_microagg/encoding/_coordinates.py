@@ -6,10 +6,9 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from sk_microagg._model._points import Points, SparsePoints, with_values
-from sk_microagg._utils._scaling import make_scaler
-from sk_microagg._utils._space import ScaledSpace, fewest_known, known_people
+from sk_microagg._utils._space import ScaledSpace, fewest_known, known_people, make_scaler
 from sk_microagg._utils._statistics import group_means, squared_error, total_sum_of_squares
-from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels
+from sk_microagg._utils._typing import Array, Booleans, DataFrame, Floats, Labels
 from sk_microagg.encoding._numbers import DateColumn, NumberColumn
 from sk_microagg.encoding._ordinals import OrdinalColumn
 
@@ -86,7 +85,7 @@ class Coordinates:
         }
 
     def _without_few(self, values):
-        """Values of which fewer than k are known are all equal: a mean would tell of few people."""
+        """Replace values of which fewer than k are known by 0: their mean would reveal them."""
         values[:, self._has_few] = np.where(np.isnan(values[:, self._has_few]), np.nan, 0.0)
         return values
 
@@ -151,7 +150,7 @@ class Coordinates:
         sums = {}
         lines, flags = self._lines_of(numbers)
         if hidden is not None:
-            lines = with_values(lines, *self.stand_ins(numbers, labels, *hidden))
+            lines = with_values(lines, *self.stand_ins(self.missing(numbers), labels, *hidden))
         codes = self._codes(numbers)
         for place, column in enumerate(self._lines):
             own_flags = flags[:, self._space.with_missing == place]
@@ -173,24 +172,28 @@ class Coordinates:
             if column.kind == "category"
         }
 
+    def missing(self, numbers: Floats) -> Booleans:
+        """Which values on a line are missing."""
+        if not self._lines:
+            return np.empty((len(numbers), 0), dtype=bool)
+        return self._space.missing(self._values(numbers))
+
     def single_values(
-        self, numbers: Floats, labels: Labels, units: Array | None = None
+        self, missing: Booleans, labels: Labels, units: Array | None = None
     ) -> tuple[Labels, Labels, Floats]:
         """Groups and coordinates whose mean is the only known value, and what replaces it."""
         if not self._lines:
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
-        values = self._without_few(self._values(numbers))
-        groups, columns, places = self._space.single_values(values, labels, units)
+        groups, columns, places = self._space.single_values(missing, labels, units)
         return groups, columns, places * self._line_factors()[columns]
 
     def stand_ins(
-        self, numbers: Floats, labels: Labels, groups: Labels, columns: Labels
+        self, missing: Booleans, labels: Labels, groups: Labels, columns: Labels
     ) -> tuple[Labels, Labels, Floats]:
         """Hidden values, and what losses count in their place: see `ScaledSpace.stand_ins`."""
         if not len(groups):
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
-        values = self._without_few(self._values(numbers))
-        rows, columns, places = self._space.stand_ins(values, labels, groups, columns)
+        rows, columns, places = self._space.stand_ins(missing, labels, groups, columns)
         return rows, columns, places * self._line_factors()[columns]
 
     def _line_factors(self) -> Floats:

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
-from warnings import warn
 
 from sk_microagg._model._points import Points
-from sk_microagg._utils._deadline import user_stacklevel
-from sk_microagg._utils._similar import texts_of, warn_of_similar_values
+from sk_microagg._utils._deadline import warn_user
 from sk_microagg._utils._statistics import group_means, loss_share
-from sk_microagg._utils._tables import import_extra
+from sk_microagg._utils._tables import import_extra, texts_of, warn_of_similar_values
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._coordinates import ON_A_LINE, Coordinates, numbers_of
@@ -50,7 +48,7 @@ class TableEncoder:
         Who each record belongs to, numbered from 0; None if each belongs to somebody else.
 
     kinds : dict, default=()
-        Kinds of columns by their names, where they are not to be found from their types.
+        Kinds of columns by their names, where they do not follow from their types.
 
     orders : dict, default=()
         By the name of an ordinal column, its values, lowest first.
@@ -125,8 +123,8 @@ class TableEncoder:
         Returns
         -------
         points : ndarray of shape (n_records, n_coordinates) or SparsePoints
-            The points: numbers, ranks and dates first, then what tells that one of these is
-            missing, then categories.
+            The points: numbers, ranks and dates first, then indicators of missing
+            values, then categories.
         """
         return self.coordinates.points(self.coordinates.numbers(table))
 
@@ -277,7 +275,7 @@ def _make_column(
     if kind == "ordinal":
         return OrdinalColumn(column, k, units=units)
     if kind == "date":
-        return DateColumn(column)
+        return DateColumn(column, decimals.get(name, "auto"))
     category = CategoryColumn(column, k, units)
     category.kind = kind
     return category
@@ -306,16 +304,12 @@ def warn_of_lost_columns(
         is_lost = is_missing(rows.iloc[:, 0])[labels]
         # Where most cells are missing, a release that is missing is right.
         if is_known.mean() > 0.5 and is_lost[is_known].mean() > LARGEST_SHARE:
-            warn(
+            warn_user(
                 f"Column {name!r} is released as missing almost everywhere: its values differ, and "
                 f"those that few people have are not released. {ADVICE}",
-                UserWarning,
-                stacklevel=user_stacklevel(),
             )
         elif rare_shares.get(name, 0.0) > MOST_RARE:
-            warn(
+            warn_user(
                 f"Column {name!r} has mostly values that fewer than {k} people share: groups do "
                 f"not keep these together, and the information loss does not count them. {ADVICE}",
-                UserWarning,
-                stacklevel=user_stacklevel(),
             )

@@ -165,37 +165,6 @@ def without_rare_categories(
     return released.cat.set_categories(categories[stay])
 
 
-def without_unused_categories(column: Series) -> Series:
-    """A column that is released unchanged, whose type does not list what nobody has.
-
-    Such a category may be that of a person who was filtered out. The order of a type is kept.
-    """
-    if is_categorical(column) and not column.dtype.ordered:
-        return column.cat.remove_unused_categories()
-    return column
-
-
 def is_categorical(column: Series) -> bool:
     """Whether a pandas column has a type that lists its categories."""
     return hasattr(column.dtype, "categories") and hasattr(column.dtype, "ordered")
-
-
-def replace_columns(table: DataFrame, kept: list[Any], columns: dict[Any, DataFrame]) -> DataFrame:
-    """Some columns of a table, with others in the place of these."""
-    cells, names = [], []
-    for position, name in enumerate(table.columns):
-        if name in columns:
-            cells += [column.set_axis(table.index) for _, column in columns[name].items()]
-            names += list(columns[name].columns)
-        elif name in kept:
-            cells.append(without_unused_categories(table.iloc[:, position]))
-            names.append(name)
-    replaced = type(table)(dict(enumerate(cells)), index=table.index)
-    old = [position for position, name in enumerate(table.columns) if name in names]
-    if len(old) == len(names):
-        replaced.columns = table.columns[old]
-    else:
-        pandas = import_extra("pandas", "table", "A table of columns of any kind")
-        # A tuple is a name of its own.
-        replaced.columns = pandas.Index(names, name=table.columns.name, tupleize_cols=False)
-    return replaced

@@ -1,17 +1,12 @@
 """What kind of values a column holds."""
 
 from datetime import date
-from decimal import Decimal
-from numbers import Integral
 
 import numpy as np
 
-from sk_microagg._utils._tables import import_extra
+from sk_microagg._utils._tables import SMALLEST_CODE, import_extra, is_code
 from sk_microagg._utils._typing import Array, Booleans, Series
 from sk_microagg.encoding._frames import is_categorical, is_missing
-
-# From here on, floats cannot represent all integers. Such integers are codes, not measurements.
-SMALLEST_CODE = 2**53
 
 # What pandas says of the cells of a column of objects.
 KIND_OF_OBJECTS = {
@@ -36,6 +31,17 @@ NANOSECONDS = {
     "ms": 1_000_000,
     "us": 1_000,
     "ns": 1,
+}
+
+# What dates may be rounded to, by the names of the units.
+UNITS_OF_DATES = {
+    "day": NANOSECONDS["D"],
+    "hour": NANOSECONDS["h"],
+    "minute": NANOSECONDS["m"],
+    "second": NANOSECONDS["s"],
+    "millisecond": NANOSECONDS["ms"],
+    "microsecond": NANOSECONDS["us"],
+    "nanosecond": NANOSECONDS["ns"],
 }
 
 
@@ -87,10 +93,7 @@ def _holds_codes(column):
         return bool(len(values)) and (
             int(values.max()) >= SMALLEST_CODE or int(values.min()) <= -SMALLEST_CODE
         )
-    return any(
-        isinstance(cell, Integral | Decimal) and abs(cell) >= SMALLEST_CODE
-        for cell in column.dropna().unique().tolist()
-    )
+    return any(map(is_code, column.dropna().unique().tolist()))
 
 
 def ticks_of(column: Series) -> tuple[Array, int]:

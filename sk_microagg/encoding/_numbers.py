@@ -16,13 +16,22 @@ from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.encoding._frames import can_be_missing, is_missing
-from sk_microagg.encoding._kinds import NANOSECONDS, dates_like, kind_of, ticks_of
+from sk_microagg.encoding._kinds import (
+    NANOSECONDS,
+    UNITS_OF_DATES,
+    dates_like,
+    kind_of,
+    ticks_of,
+)
 
 # Numbers with more decimals than this are released as they are averaged.
 MOST_DECIMALS = 12
 
+# Number of values that are looked at first.
+SOME = 1000
+
 # Floats represent all integers up to this one. Larger ones, of nanoseconds, are counted from a
-# multiple of about 13 days, which tells of nobody.
+# multiple of about 13 days, which reveals nobody's date.
 EXACT = 2**53
 COARSE = 2**50
 
@@ -63,6 +72,11 @@ class NumberColumn:
 
     def __init__(self, column: Series, decimals: int | Literal["auto"] | None = "auto") -> None:
         self.name = column.name
+        if decimals in UNITS_OF_DATES:
+            raise ValueError(
+                f"decimals={decimals!r} for column {self.name!r} is a unit of dates, but the "
+                "column holds numbers."
+            )
         self.decimals: Any = decimals
         if decimals == "auto":
             values = self.values(column)
@@ -137,6 +151,10 @@ class DateColumn:
     column : pandas.Series
         The dates.
 
+    unit : str, default="auto"
+        What means are rounded to, as "day" or "minute"; anything else for the longest unit of which
+        all dates are multiples. Periods are rounded to periods.
+
     Examples
     --------
     >>> import numpy as np
@@ -152,13 +170,18 @@ class DateColumn:
 
     kind = "date"
 
-    def __init__(self, column: Series) -> None:
+    def __init__(self, column: Series, unit: Any = "auto") -> None:
         self.name = column.name
         ticks, tick = ticks_of(column)
         ticks = ticks[~is_missing(column)]
+        wanted = UNITS_OF_DATES.get(unit) if tick else None
+        if wanted is not None and wanted < tick:
+            raise ValueError(
+                f"decimals={unit!r} for column {self.name!r} is a shorter unit than its type has."
+            )
         lengths = [length for length in NANOSECONDS.values() if tick and length % tick == 0]
         whole = [length for length in lengths if not np.any(ticks % (length // tick))]
-        self.step = max(whole) if whole else tick
+        self.step = wanted or (max(whole) if whole else tick)
         self.origin = self._near(ticks // (self.step // tick)) if tick and len(ticks) else 0
 
     @staticmethod
@@ -197,8 +220,12 @@ class DateColumn:
 
 def _decimals_of(values: Array) -> int | None:
     """The number of decimals that all values have at most; None if they have very many."""
+    # All values have no fewer than some of them, which are often enough to see that they have many.
+    fewest = 0 if len(values) <= SOME else _decimals_of(values[:SOME])
+    if fewest is None:
+        return None
     values = np.unique(values[~np.isnan(values)])
-    for decimals in range(MOST_DECIMALS + 1):
+    for decimals in range(fewest, MOST_DECIMALS + 1):
         if np.all(np.round(values, decimals) == values):
             return decimals
     return None

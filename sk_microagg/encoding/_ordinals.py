@@ -1,7 +1,7 @@
 """Columns of values with an order, on a line by their ranks.
 
 Values that fewer than k records share are not to be known to a fitted model, unless a user names
-them. It finds their place among those that it knows.
+them. It finds their place among the known ones.
 """
 
 from bisect import bisect

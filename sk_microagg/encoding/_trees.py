@@ -8,9 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
-from sk_microagg.encoding._categories import CategoryColumn, standardized
+from sk_microagg.encoding._categories import CategoryColumn, ends_of, standardized
 from sk_microagg.encoding._frames import is_missing
-from sk_microagg.encoding._modes import ends_of
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._labels import label_of
 
@@ -108,7 +107,7 @@ class HierarchyColumn(CategoryColumn):
         return of_rows[codes]
 
     def codes_of(self, n_rows: int, column: Series) -> Labels:
-        """Position of each cell in so many rows."""
+        """Position of each cell among `n_rows` rows."""
         leaves = self._leaves(column)
         return np.where(leaves < 0, n_rows - np.where(leaves == -1, 1, 2), leaves)
 

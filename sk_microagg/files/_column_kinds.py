@@ -1,17 +1,18 @@
-"""What a column of text holds, decided by its different texts: numbers, dates, categories, ..."""
+"""What a column of a file holds, by its texts or its type: numbers, dates, categories, ..."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sk_microagg.encoding._kinds import SMALLEST_CODE
-from sk_microagg.files._date_notation import Dates, fitting_patterns
+from sk_microagg._utils._formatting import decimals_of
+from sk_microagg._utils._tables import SMALLEST_CODE
+from sk_microagg.files._cells import Column, Texts
+from sk_microagg.files._date_notation import UNITS, DateNotation, Dates, fitting_patterns
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import Format
 from sk_microagg.files._messages import Option, RequestError
@@ -23,78 +24,13 @@ from sk_microagg.files._mistyped import (
     refuse_undeclared_dates,
     refuse_zones,
 )
-from sk_microagg.files._number_notation import Numbers
+from sk_microagg.files._number_notation import NumberNotation, Numbers
 from sk_microagg.files._ordinal_notation import ordinal_of
 
 TRUTH = r"^(?i:true|false|yes|no)$"
 
-
-@dataclass(frozen=True)
-class Texts:
-    """The different texts of a column, without spaces around them."""
-
-    unique: pa.Array
-    codes: np.ndarray
-
-    @classmethod
-    def of(cls, cells: pa.ChunkedArray, missing: tuple) -> Texts:
-        """Take them from a column; some texts mean that a value is missing."""
-        encoded = without_missing(cells, missing).combine_chunks().dictionary_encode()
-        if isinstance(encoded, pa.ChunkedArray):  # as pyarrow returns columns without a chunk
-            encoded = encoded.combine_chunks()
-        return cls(encoded.dictionary, encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
-
-    @property
-    def n_missing(self) -> int:
-        """Number of cells that are missing."""
-        return int(np.count_nonzero(self.codes < 0))
-
-    @property
-    def n_known(self) -> int:
-        """Number of cells that are not missing."""
-        return len(self.codes) - self.n_missing
-
-    @property
-    def counts(self) -> np.ndarray:
-        """How often each text occurs, as an array of integers."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.unique))
-
-    def matches(self, pattern: str) -> np.ndarray:
-        """Whether each text matches a regular expression, as an array of bool."""
-        found = pc.match_substring_regex(self.unique, pattern)
-        return found.to_numpy(zero_copy_only=False).astype(bool)
-
-    def n_cells(self, mask: np.ndarray) -> int:
-        """Number of cells whose text is one of a mask."""
-        return int(self.counts[mask].sum())
-
-    def spread(self, values: np.ndarray, missing: Any) -> np.ndarray:
-        """Values of all cells, given those of the different texts and that of a missing cell."""
-        return np.append(values, missing)[self.codes]
-
-    def as_categories(self) -> np.ndarray:
-        """The texts of all cells, None for missing ones."""
-        values = np.empty(len(self.unique) + 1, dtype=object)
-        values[:-1] = self.unique.to_pylist()
-        return values[self.codes]
-
-
-def without_missing(cells: pa.ChunkedArray, missing: tuple) -> pa.ChunkedArray:
-    """The cells without spaces around them, null where they are missing."""
-    cells = pc.utf8_trim_whitespace(cells)
-    return pc.if_else(pc.is_in(cells, pa.array(missing, cells.type)), None, cells)
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column, its kind and its values."""
-
-    name: str
-    kind: str
-    how: str
-    values: np.ndarray
-    notation: Any = None
-    type: pa.DataType | None = None
+# How dates of a type are written, by what they are multiples of.
+PATTERNS = {"day": "%Y-%m-%d", "minute": "%Y-%m-%d %H:%M"}
 
 
 def column_of_text(
@@ -145,7 +81,7 @@ def _refuse_mistyped(
 
 def _numbers_or_codes(texts: Texts, name: str, numbers: Numbers) -> Column:
     """Numbers, unless they are written as codes are."""
-    symbol = numbers.symbols()[0].replace("number", "")
+    symbol = numbers.symbol()
     if not symbol and numbers.have_leading_zeros():
         return Column(
             name, "category", "some have leading zeros, as codes have", texts.as_categories()
@@ -170,7 +106,7 @@ def _column_of_numbers(
 
 
 def _dates(texts: Texts, name: str, dates: Dates, how: str) -> Column:
-    values = texts.spread(dates.values(), np.nan)
+    values = texts.spread(dates.values(), np.datetime64("NaT"))
     return Column(name, "date", how, values, dates.notation)
 
 
@@ -217,7 +153,8 @@ def _declared_date(texts: Texts, name: str, format: Format, declared: Declared) 
 def _declared_ordinal(texts: Texts, name: str, format: Format, declared: Declared) -> Column:
     numbers = Numbers.of(texts, format.decimal, format.thousands)
     ranks, notation = ordinal_of(texts, name, numbers, declared.orders.get(name))
-    values = texts.spread(ranks, np.nan)
+    codes = texts.spread(ranks, -1)
+    values = pd.Categorical.from_codes(codes, categories=notation.levels, ordered=True)
     return Column(name, "ordinal", "declared as ordinal", values, notation)
 
 
@@ -232,6 +169,104 @@ DECLARED = {
 def _all(texts: Texts, what: str) -> str:
     """The words for what all cells are."""
     return f"all known cells {what}" if texts.n_missing else f"all {texts.n_known} cells {what}"
+
+
+def column_of_type(
+    cells: pa.ChunkedArray,
+    name: str,
+    format: Format,
+    declared: Declared,
+    *,
+    rounds_floats: bool = True,
+) -> Column:
+    """Recognize the kind of a column by its type.
+
+    If asked to, means of floats are rounded to the decimals of the column.
+    """
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.cast(cells.type.value_type)
+    kind = cells.type
+    check_type(name, kind)
+    if not len(cells.drop_null()):
+        return Column(name, "empty", "all cells are missing", _categories(cells), type=kind)
+    wanted = declared.kinds.get(name)
+    if wanted == "category":
+        return Column(name, "category", "declared as categories", _categories(cells))
+    is_fit = {
+        "number": pa.types.is_integer(kind) or pa.types.is_floating(kind),
+        "date": pa.types.is_timestamp(kind) or pa.types.is_date(kind),
+        None: True,
+    }
+    if not is_fit.get(wanted, False):
+        texts = pa.chunked_array([pa.array(_categories(cells), pa.string())])
+        return column_of_text(texts, name, format, declared, is_strict=True)
+    if wanted == "date" and name in declared.date_patterns:
+        _refuse_pattern(name, declared.date_patterns[name], kind)
+    column = _by_type(cells, name, is_declared=wanted is not None)
+    if pa.types.is_floating(kind) and not rounds_floats:
+        return replace(column, notation=NumberNotation())
+    return column
+
+
+def check_type(name: str, kind: pa.DataType) -> None:
+    """Raise if a column has a type that cannot be anonymized."""
+    if pa.types.is_nested(kind) or "binary" in str(kind):
+        text = "Column {name!r} has type {type}, which cannot be anonymized: {advice}."
+        facts = {"name": name, "type": kind, "advice": (Option("drop_it", column=name),)}
+        raise RequestError("type", text, name, **facts)
+
+
+def _refuse_pattern(name: str, pattern: str, kind: pa.DataType) -> None:
+    """Raise, since a pattern says how text is read, and would have no effect."""
+    raise RequestError(
+        "needless_pattern",
+        "{date}: the column holds dates already, of type {type}, and no text to read by a pattern: "
+        "{advice}.",
+        name,
+        date=Option("date", pattern, name),
+        type=kind,
+        advice=(Option("no_pattern", Option("date", column=name)),),
+    )
+
+
+def _by_type(cells: pa.ChunkedArray, name: str, *, is_declared: bool) -> Column:
+    """The column, whose type says what it holds."""
+    kind = cells.type
+    how = f"type {kind}"
+    if pa.types.is_integer(kind):
+        ends = pc.min_max(cells).as_py().values()
+        if max(map(abs, ends)) >= SMALLEST_CODE and not is_declared:
+            how = "some are integers of 2**53 or more, as codes are"
+            return Column(name, "category", how, _categories(cells))
+        return Column(name, "number", how, cells.to_numpy(), NumberNotation(0), kind)
+    if pa.types.is_floating(kind):
+        values = cells.to_numpy()
+        return Column(name, "number", how, values, NumberNotation(decimals_of(values)), kind)
+    if pa.types.is_decimal(kind):
+        values = cells.cast(pa.float64()).to_numpy()
+        return Column(name, "number", how, values, NumberNotation(kind.scale), kind)
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return _dates_of_type(cells, name, how)
+    is_boolean = pa.types.is_boolean(kind)
+    return Column(name, "boolean" if is_boolean else "category", how, _categories(cells))
+
+
+def _dates_of_type(cells: pa.ChunkedArray, name: str, how: str) -> Column:
+    """A column of dates or times; those with a time zone are in UTC."""
+    moments = cells.cast(pa.timestamp("us", getattr(cells.type, "tz", None)), safe=False)
+    values = moments.cast(pa.int64()).cast(pa.timestamp("us")).to_numpy()
+    known = values[~np.isnat(values)].astype(np.int64)
+    sizes = {unit: size // UNITS["microsecond"] for unit, size in UNITS.items()}
+    unit = next(unit for unit, size in sizes.items() if not np.any(known % size))
+    notation = DateNotation(unit, PATTERNS.get(unit, "%Y-%m-%d %H:%M:%S"))
+    return Column(name, "date", how, values, notation, cells.type)
+
+
+def _categories(cells: pa.ChunkedArray) -> np.ndarray:
+    """The texts of cells, None for missing ones."""
+    values = np.empty(len(cells), dtype=object)
+    values[:] = [None if cell is None else str(cell) for cell in cells.to_pylist()]
+    return values
 
 
 def why_no_numbers(values: pd.Series) -> str | None:

@@ -1,19 +1,26 @@
 """Tables in CSV files: all cells as text, exactly as they are in the file."""
 
+from __future__ import annotations
+
 import csv
 import gzip
 import io
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
 
 from sk_microagg._utils._csv import CSVError, EncodingError, opened_csv
 from sk_microagg._utils._formatting import counted
-from sk_microagg.files._format import FileStyle, Format, is_standard, name_of_input
+from sk_microagg.files._format import FileStyle, Format, is_file, is_standard, name_of_input
 from sk_microagg.files._messages import Option, RequestError, one_line
 
 ROWS_AT_A_TIME = 50_000
@@ -22,32 +29,13 @@ MADE_NAME = re.compile(r"c([1-9]\d*)")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT")
 
 
-def read_csv(path, format, *, sep, is_compressed):
-    """Read a table from a CSV file, a pipe or standard input.
+def read_csv(
+    path: str, format: Format, *, sep: str | None, is_compressed: bool
+) -> tuple[pa.Table, FileStyle]:
+    """Read a CSV file, a pipe or standard input: the cells as text, and how lines are written.
 
-    Unlike pandas, it neither fills rows that are too short nor changes duplicate names.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-
-    format : Format
-        Its encoding, and what is known about its header.
-
-    sep : str or None
-        Separator of cells; None for a comma, unless that looks wrong.
-
-    is_compressed : bool
-        Whether it is a gzip file.
-
-    Returns
-    -------
-    cells : pyarrow.Table
-        The cells, as text.
-
-    style : FileStyle
-        How its lines are written.
+    Unlike pandas, it neither fills rows that are too short nor changes duplicate names. Without a
+    separator, it is a comma, unless that looks wrong.
     """
     source = sys.stdin.buffer if is_standard(path) else path
     path = name_of_input(path)
@@ -55,7 +43,8 @@ def read_csv(path, format, *, sep, is_compressed):
         with opened_csv(
             source, sep=sep or ",", is_compressed=is_compressed, encoding=format.encoding
         ) as rows:
-            cells = _read_rows(rows, path, sep, format.header)
+            is_plain = not is_compressed and format.encoding == "utf-8" and is_file(path)
+            cells = _read_rows(rows, path, sep, format.header, is_plain=is_plain)
     except EncodingError as error:
         text = "{why} Name its encoding by {parameter}, such as latin-1, cp1252 or utf-16."
         if format.encoding != Format.encoding:
@@ -69,7 +58,8 @@ def read_csv(path, format, *, sep, is_compressed):
     return cells, FileStyle(rows.has_mark, rows.line_end)
 
 
-def _read_rows(rows, path, sep, header):
+def _read_rows(rows: Any, path: str, sep: str | None, header: str, *, is_plain: bool) -> pa.Table:
+    """The cells of all rows, which have as many as there are names."""
     # Blank lines are skipped; the only cell of a record that is missing is written as "".
     records = (row for row in rows if row)
     first = next(records, None)
@@ -78,21 +68,47 @@ def _read_rows(rows, path, sep, header):
     n_columns = len(first)
     if sep is None and n_columns == 1:
         _check_separator(path, first[0])
-    if holds_names(first, header):
+    has_names = holds_names(first, header)
+    if has_names:
         names = first
         while names[-2:] == ["", ""]:  # One column without a name is a column; several end lines.
             names.pop()
     else:
         names = made_names(n_columns)
         records = chain([first], records)
-    chunks = [[] for _ in names]
+    if is_plain and len(names) == n_columns:
+        cells = _read_by_arrow(path, sep or ",", n_columns)
+        if cells is not None:
+            return cells.slice(has_names).rename_columns(names)
+    chunks: list[list[pa.Array]] = [[] for _ in names]
     while batch := list(islice(_of_length(names, records, rows, path), ROWS_AT_A_TIME)):
         for chunk, column in zip(chunks, zip(*batch, strict=True), strict=True):
             chunk.append(pa.array(column, pa.string()))
     return pa.Table.from_arrays([pa.chunked_array(c, pa.string()) for c in chunks], names=names)
 
 
-def _check_separator(path, cell):
+def _read_by_arrow(path: str, sep: str, n_columns: int) -> pa.Table | None:
+    """The cells of all rows, as pyarrow reads them many times faster; None where it may differ.
+
+    It does not complain about quotes that are wrong, and quotes the row that has a wrong length.
+    """
+    with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        if content.find(b'"') >= 0 or content.find(b"\0") >= 0:
+            return None
+    names = made_names(n_columns)
+    try:
+        return arrow_csv.read_csv(
+            pa.input_stream(path, compression=None),
+            arrow_csv.ReadOptions(column_names=names),
+            arrow_csv.ParseOptions(delimiter=sep, quote_char=False),
+            arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+        )
+    except pa.ArrowInvalid:
+        return None
+
+
+def _check_separator(path: str, cell: str) -> None:
+    """Raise if the only cell of the first row has another separator in it."""
     for other in (";", "\t", "|"):
         if other in cell:
             # The message does not quote the cell, which may be a whole record.
@@ -104,7 +120,9 @@ def _check_separator(path, cell):
             raise RequestError("separator", text, path=path, found=other, **facts)
 
 
-def _of_length(names, records, rows, path):
+def _of_length(
+    names: list[str], records: Iterable[list[str]], rows: Any, path: str
+) -> Iterator[list[str]]:
     """The records, with as many cells as there are names.
 
     Some programs end every row with a separator: empty cells at the end that have no name count for
@@ -122,33 +140,20 @@ def _of_length(names, records, rows, path):
         yield record
 
 
-def write_csv(cells, path, encoding, style, *, sep, is_compressed):
-    """Write a CSV file; nulls and NaN are empty cells.
-
-    Parameters
-    ----------
-    cells : pyarrow.Table
-        The table.
-
-    path : path
-        The file, or "-" for standard output.
-
-    encoding : str
-        Its encoding.
-
-    style : FileStyle
-        How its lines are written.
-
-    sep : str or None
-        Separator of cells; None for a comma.
-
-    is_compressed : bool
-        Whether to write a gzip file.
-    """
+def write_csv(
+    cells: pa.Table,
+    path: str | Path,
+    encoding: str,
+    style: FileStyle,
+    *,
+    sep: str | None,
+    is_compressed: bool,
+) -> None:
+    """Write a CSV file, or standard output; nulls and NaN are empty cells."""
     columns = [_without_nan(column) for column in cells.columns]
     cells = pa.Table.from_arrays(columns, names=cells.column_names)
     # Before Python 3.13, the csv module does not quote carriage returns.
-    quoting = csv.QUOTE_ALL if _has_carriage_return(cells) else csv.QUOTE_MINIMAL
+    quoting: Any = csv.QUOTE_ALL if _has_carriage_return(cells) else csv.QUOTE_MINIMAL
     if style.has_mark and encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
         encoding = "utf-8-sig"
     with _opened(path, is_compressed, encoding) as file:
@@ -161,13 +166,15 @@ def write_csv(cells, path, encoding, style, *, sep, is_compressed):
             writer.writerows(zip(*columns, strict=True))
 
 
-def _without_nan(column):
+def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column with null instead of NaN."""
     if not pa.types.is_floating(column.type):
         return column
     return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
-def _has_carriage_return(cells):
+def _has_carriage_return(cells: pa.Table) -> bool:
+    """Whether a name or a text has one."""
     return any("\r" in name for name in cells.column_names) or any(
         pc.any(pc.match_substring(column, "\r")).as_py()
         for column in cells.columns
@@ -176,7 +183,8 @@ def _has_carriage_return(cells):
 
 
 @contextmanager
-def _opened(path, is_compressed, encoding):
+def _opened(path: str | Path, is_compressed: bool, encoding: str) -> Iterator[io.TextIOWrapper]:
+    """A file to write text to."""
     if is_standard(path):
         sys.stdout.flush()
         file = io.TextIOWrapper(sys.stdout.buffer, encoding=encoding, newline="")
@@ -199,26 +207,15 @@ def _opened(path, is_compressed, encoding):
                 yield file
 
 
-def made_names(n_columns):
+def made_names(n_columns: int) -> list[str]:
     """Names for the columns of a file without a header."""
     return [f"c{number}" for number in range(1, n_columns + 1)]
 
 
-def holds_names(row, header):
-    """Whether the first row of a file is its header, according to the user.
+def holds_names(row: list[str], header: str) -> bool:
+    """Whether the first row of a file is its header: "check", "given", "none" or "none or made".
 
-    Parameters
-    ----------
-    row : list of str
-        The row.
-
-    header : {"check", "given", "none", "none or made"}
-        What the user says. "none or made": it is a header only if it holds names of `made_names`.
-
-    Returns
-    -------
-    is_header : bool
-        Whether it is the header.
+    The last one means that it is a header only if it holds names of `made_names`.
     """
     if header == "none or made":
         matches = [MADE_NAME.fullmatch(cell) for cell in row]
@@ -227,7 +224,7 @@ def holds_names(row, header):
     return header != "none"
 
 
-def header_of_release(header):
+def header_of_release(header: str) -> str:
     """What is known about the header of a release, given that of the original.
 
     The release of a file without a header has names of `made_names`, without the dropped columns.
@@ -235,17 +232,8 @@ def header_of_release(header):
     return "none or made" if header == "none" else header
 
 
-def check_header(path, cells):
-    """Raise if a name looks like a value: the first record would be released as names.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-
-    cells : pyarrow.Table
-        Its columns, of text.
-    """
+def check_header(path: str, cells: pa.Table) -> None:
+    """Raise if a name looks like a value: the first record would be released as names."""
     for place, (name, column) in enumerate(zip(cells.column_names, cells.columns, strict=True), 1):
         name = name.strip()
         if _is_number_or_date(name):
@@ -269,7 +257,8 @@ def check_header(path, cells):
         )
 
 
-def _is_number_or_date(cell):
+def _is_number_or_date(cell: str) -> bool:
+    """Whether a text is a number or a date, whatever the marks."""
     if not any(map(str.isdigit, cell)):
         return False
     if not any(map(str.isalpha, cell)) or TIME.match(cell):

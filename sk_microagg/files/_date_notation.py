@@ -1,10 +1,16 @@
 """How dates are written in a column, so that released dates are written likewise."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
+
+from sk_microagg.files._cells import Texts
 
 EPOCH = datetime(1970, 1, 1)
 
@@ -55,7 +61,12 @@ class DateNotation:
     is_plain = False
     separator = ", "
 
-    def text(self, number):
+    @property
+    def rounding(self) -> str:
+        """What means are rounded to."""
+        return self.unit
+
+    def text(self, number: float) -> str:
         """A number of units as the date that it stands for."""
         moment = EPOCH + round(number) * UNITS[self.unit]
         # On some systems, strftime does not pad years, and nowhere can it leave out zeros.
@@ -66,7 +77,14 @@ class DateNotation:
         fraction = f".{moment.microsecond:06d}"[: digits + 1] if digits else ""
         return moment.strftime(pattern) + fraction + self.zone
 
-    def moments(self, numbers):
+    def numbers(self, moments: np.ndarray) -> np.ndarray:
+        """Dates as numbers of units, NaN where one is missing."""
+        # In two parts: floats have no room for all microseconds.
+        size = UNITS[self.unit] // UNITS["microsecond"]
+        whole, rest = np.divmod(moments.astype("datetime64[us]").astype(np.int64), size)
+        return np.where(np.isnat(moments), np.nan, whole + rest / size)
+
+    def moments(self, numbers: np.ndarray) -> np.ndarray:
         """Numbers of units as an array of dates, without a date where a number is NaN."""
         missing = np.isnan(numbers)
         microseconds = np.where(missing, 0, numbers) * (UNITS[self.unit] // UNITS["microsecond"])
@@ -74,29 +92,29 @@ class DateNotation:
         moments[missing] = "NaT"
         return moments
 
-    def unpadded(self):
+    def unpadded(self) -> DateNotation:
         """The same: dates between two units do not exist."""
         return self
 
 
 @dataclass(frozen=True)
 class Dates:
-    """The different texts of a column as dates, as far as they are some."""
+    """The different texts of a column parsed as dates where possible."""
 
     is_date: np.ndarray
-    moments: list
+    moments: list[datetime]
     notation: DateNotation | None
 
     @classmethod
-    def of_iso(cls, texts):
+    def of_iso(cls, texts: Texts) -> Dates:
         """Take ISO dates and times from texts."""
         if not texts.matches(r"^\d{4}-\d\d-\d\d").any():
             return cls(np.zeros(len(texts.unique), dtype=bool), [], None)
-        matches = [ISO.fullmatch(text) for text in texts.unique.to_pylist()]
-        moments = [match and _parsed(datetime.fromisoformat, match[0]) for match in matches]
-        matches = [match for match, m in zip(matches, moments, strict=True) if m is not None]
-        is_date = np.array([moment is not None for moment in moments], dtype=bool)
-        moments = [moment for moment in moments if moment is not None]
+        matches: list[Any] = [ISO.fullmatch(text) for text in texts.unique.to_pylist()]
+        parsed = [match and _parsed(datetime.fromisoformat, match[0]) for match in matches]
+        is_date = np.array([moment is not None for moment in parsed], dtype=bool)
+        matches = [m for m, is_one in zip(matches, is_date, strict=True) if is_one]
+        moments = [moment for moment in parsed if moment is not None]
         if not moments or len({moment.tzinfo is None for moment in moments}) > 1:
             return cls(is_date, moments, None)
         moments, zone = _in_one_zone(moments, matches)
@@ -112,23 +130,22 @@ class Dates:
         return cls(is_date, moments, DateNotation(unit, pattern, zone))
 
     @classmethod
-    def of_pattern(cls, texts, pattern):
+    def of_pattern(cls, texts: Texts, pattern: str) -> Dates:
         """Take dates from texts that are written by a pattern of `datetime.strptime`."""
         unique = texts.unique.to_pylist()
-        moments = [_parsed(datetime.strptime, text, pattern) for text in unique]
-        is_date = np.array([moment is not None for moment in moments], dtype=bool)
-        moments = [moment for moment in moments if moment is not None]
+        parsed = [_parsed(datetime.strptime, text, pattern) for text in unique]
+        is_date = np.array([moment is not None for moment in parsed], dtype=bool)
+        moments = [moment for moment in parsed if moment is not None]
         is_padded = not any(map(UNPADDED.search, unique))
         notation = DateNotation(_unit_of(pattern), pattern, is_padded=is_padded)
         return cls(is_date, moments, notation)
 
-    def values(self):
-        """The dates as numbers of units, as an array of floats."""
-        unit = UNITS[self.notation.unit]
-        return np.array([(moment - EPOCH) / unit for moment in self.moments], dtype=np.float64)
+    def values(self) -> np.ndarray:
+        """The dates as an array."""
+        return np.array(self.moments, dtype="datetime64[us]")
 
 
-def fitting_patterns(texts):
+def fitting_patterns(texts: Texts) -> Iterator[tuple[str, Dates]]:
     """The common patterns by which all texts are dates, each with these dates."""
     first = texts.unique[0].as_py()
     for pattern in PATTERNS:
@@ -139,20 +156,22 @@ def fitting_patterns(texts):
             yield pattern, dates
 
 
-def _parsed(parse, *arguments):
+def _parsed(parse: Callable[..., datetime], *arguments: str) -> datetime | None:
+    """A date, or None if there is none in a text."""
     try:
         return parse(*arguments)
     except ValueError:
         return None
 
 
-def _unit_of(pattern):
+def _unit_of(pattern: str) -> str:
+    """What dates of a pattern are multiples of."""
     if "%S" in pattern:
         return "second"
     return "minute" if "%H" in pattern or "%I" in pattern else "day"
 
 
-def _in_one_zone(moments, matches):
+def _in_one_zone(moments: list[datetime], matches: list[Any]) -> tuple[list[datetime], str]:
     """The same moments without time zones, and what to write after each of them."""
     if moments[0].tzinfo is None:
         return moments, ""

@@ -1,17 +1,21 @@
 """Tables in Excel files, through openpyxl."""
 
+from __future__ import annotations
+
 import datetime
 import io
 import re
 from collections import Counter
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pyarrow as pa
 
 from sk_microagg.files._csv_files import check_header, holds_names, made_names
-from sk_microagg.files._format import FileStyle
+from sk_microagg.files._format import FileStyle, Format
 from sk_microagg.files._messages import Option, RequestError, one_line, require
 
 # Formats of new dates; openpyxl has none for columns that it did not read.
@@ -34,24 +38,10 @@ TYPES = [
 ]
 
 
-def read_xlsx(path, format):
-    """Read a sheet of an Excel file.
+def read_xlsx(path: str, format: Format) -> tuple[pa.Table, FileStyle]:
+    """Read a sheet of an Excel file, and the formats in which Excel shows its columns.
 
-    Parameters
-    ----------
-    path : str
-        The file.
-
-    format : Format
-        The sheet, texts that mean missing, and what is known about the header.
-
-    Returns
-    -------
-    cells : pyarrow.Table
-        The cells: columns of numbers, dates or truth values, and all others as text.
-
-    style : FileStyle
-        The formats in which Excel shows them.
+    These are of numbers, dates or truth values; all others are text.
     """
     openpyxl = _imported_for(path)
     try:
@@ -78,7 +68,7 @@ def read_xlsx(path, format):
     return pa.Table.from_arrays(cells, names=names), FileStyle(number_formats=number_formats)
 
 
-def _rows(book, path, format):
+def _rows(book: Any, path: str, format: Format) -> list:
     """The rows of the sheet that are not blank, up to the last column that is used."""
     if format.sheet is not None and format.sheet not in book.sheetnames:
         facts = {"path": path, "sheets": ", ".join(map(repr, book.sheetnames))}
@@ -90,7 +80,7 @@ def _rows(book, path, format):
     return [row[: max(used) + 1] for row in rows]
 
 
-def _number_format(cells, fewest):
+def _number_format(cells: list, fewest: int) -> str:
     """The most frequent format of a column; it has text in it only if so many cells have it."""
     formats = Counter(cell.number_format for cell in cells if cell.value is not None)
     for found, n_cells in formats.most_common(1):
@@ -99,7 +89,7 @@ def _number_format(cells, fewest):
     return "General"
 
 
-def _typed(values, missing):
+def _typed(values: list, missing: tuple) -> pa.Array:
     """The cells of a column as one type; as text if they have several, or some mean missing."""
     known = [value for value in values if value is not None]
     if known and not any(_text(value).strip() in missing for value in known):
@@ -112,11 +102,12 @@ def _typed(values, missing):
     return pa.array([None if value is None else _text(value) for value in values], pa.string())
 
 
-def _is_midnight(value):
+def _is_midnight(value: object) -> bool:
+    """Whether a value is a date without a time."""
     return isinstance(value, datetime.datetime) and value.time() == datetime.time()
 
 
-def _text(value):
+def _text(value: Any) -> str:
     """The text of a cell, as a CSV file would have it."""
     if value is None:
         return ""
@@ -127,20 +118,8 @@ def _text(value):
     return str(value)
 
 
-def write_xlsx(cells, path, style):
-    """Write an Excel file; nulls are empty cells.
-
-    Parameters
-    ----------
-    cells : pyarrow.Table
-        The table.
-
-    path : path
-        The file.
-
-    style : FileStyle
-        The formats in which Excel shows the columns.
-    """
+def write_xlsx(cells: pa.Table, path: Path, style: FileStyle) -> None:
+    """Write an Excel file with the formats of a style; nulls are empty cells."""
     openpyxl = _imported_for(path)
     if cells.num_rows >= MOST_ROWS:
         text = "An Excel file has at most {most} rows: write CSV or Parquet."
@@ -162,7 +141,7 @@ def write_xlsx(cells, path, style):
         _save(book, file)
 
 
-def _save(book, file):
+def _save(book: Any, file: Any) -> None:
     """Write a workbook as openpyxl does, without the time of writing."""
     properties = import_module("openpyxl.xml.constants").ARC_CORE
     written = io.BytesIO()
@@ -178,13 +157,14 @@ def _save(book, file):
             undated.writestr(entry, content, ZIP_DEFLATED)
 
 
-def _imported_for(path: str) -> ModuleType:
+def _imported_for(path: str | Path) -> ModuleType:
     """The package openpyxl; raise if it is not installed."""
     require(("openpyxl",), "table", f"{path}: Excel")
     return import_module("openpyxl")
 
 
-def _write_cell(cell, value, number_format):
+def _write_cell(cell: Any, value: Any, number_format: str) -> None:
+    """Write a value into a cell."""
     if value is None or value != value:
         return
     cell.value = value

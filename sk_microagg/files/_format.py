@@ -26,7 +26,7 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "*")
 NOT_SEPARATED = (".tsv", ".tsv.gz", ".xlsx", ".parquet")
 
 
-def is_standard(path: str) -> bool:
+def is_standard(path: str | Path) -> bool:
     """Whether a path stands for standard input or standard output."""
     return os.fspath(path) == STANDARD
 
@@ -71,6 +71,11 @@ def suffix_of_input(path: str) -> str:
         text = "{path} is not a file: {title} cannot be read from a pipe, but CSV can be."
         raise RequestError("pipe", text, path=path, title=TITLES[suffix])
     return suffix
+
+
+def is_file(path: str) -> bool:
+    """Whether a table that is read may be opened again."""
+    return Path(path).is_file() and not _is_nameless(Path(path))
 
 
 def _is_nameless(path: Path) -> bool:

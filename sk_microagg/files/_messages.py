@@ -105,7 +105,8 @@ class Message:
         What it is about, for programs.
 
     text : str
-        A text with gaps, as for `str.format`: `{column}`, and one for each fact.
+        A text with gaps, as for `str.format`: `{column}`, and one for each fact; `{Advice}` is the
+        fact `advice` with a capital letter.
 
     column : str or None, default=None
         The column that it is about.
@@ -121,6 +122,8 @@ class Message:
     def in_words(self, voice: Voice = PYTHON) -> str:
         """The whole text in the terms of a front."""
         words = {name: self._fact(fact, voice) for name, fact in self.facts.items()}
+        # Advice that begins a sentence.
+        words |= {name.capitalize(): _capitalized(word) for name, word in words.items()}
         column = None if self.column is None else shown(self.column)
         return voice.texts.get(self.code, self.text).format(column=column, **words)
 
@@ -139,7 +142,19 @@ class Message:
 class RequestError(ValueError):
     """A request that cannot be fulfilled, or a file that cannot be read or written.
 
-    Its parameters are those of `Message`; `str` has the terms of Python.
+    Parameters
+    ----------
+    code : str
+        What is wrong, for programs.
+
+    text : str
+        The message, with gaps for the facts.
+
+    column : str or None, default=None
+        The column that it is about.
+
+    **facts : object
+        What was found, and which parameters help.
 
     Attributes
     ----------
@@ -184,6 +199,10 @@ class RequestError(ValueError):
 
     def __reduce__(self) -> tuple:
         return _remade, (self.code, self.message.text, self.column, self.facts)
+
+
+def _capitalized(word: object) -> object:
+    return word[:1].upper() + word[1:] if isinstance(word, str) else word
 
 
 def _remade(code: str, text: str, column: str | None, facts: dict) -> RequestError:

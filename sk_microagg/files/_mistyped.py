@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sk_microagg._utils._formatting import in_a_list
+from sk_microagg.files._cells import Column, Texts
 from sk_microagg.files._date_notation import LIKE_A_DATE
+from sk_microagg.files._declared import Declared
+from sk_microagg.files._format import Format
 from sk_microagg.files._messages import Message, Option, RequestError
 from sk_microagg.files._number_notation import SYMBOL, Numbers
-
-if TYPE_CHECKING:
-    from sk_microagg.files._column_kinds import Column, Texts
-    from sk_microagg.files._declared import Declared
-    from sk_microagg.files._format import Format
 
 # Texts that are used for missing values, in lower case.
 MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "null", "missing"}
@@ -167,17 +164,28 @@ def hint_at_codes(columns: list[Column], declared: Declared, *, is_typed: bool) 
     for column in columns:
         hints.append(hint_at_missing(column, is_typed=is_typed))
         hints.append(None if column.name in declared.kinds else hint_at_categories(column))
-    return [hint for hint in hints if hint is not None]
+    return [
+        Message(hint.code, "{column}: " + hint.text, hint.column, **hint.facts)
+        for hint in hints
+        if hint is not None
+    ]
+
+
+def say_what_is_omitted(columns: list[Column]) -> list[Message]:
+    """Messages about symbols and thousands separators of numbers, which are not released."""
+    text = "{column}: its numbers are released without {omitted}."
+    written = [(column, getattr(column.notation, "omitted", "")) for column in columns]
+    return [Message("omitted", text, c.name, omitted=omitted) for c, omitted in written if omitted]
 
 
 def hint_at_missing(column: Column, *, is_typed: bool) -> Message | None:
-    """A message about numbers or dates that may stand for missing values, or None."""
+    """A message, without the name, about numbers or dates that may stand for missing values."""
     codes, is_far = _codes_for_missing(column)
     if codes:
         texts = [*map(column.notation.text, codes)]
         return Message(
             "codes_for_missing",
-            "{column}: {codes}, unlike other values, may stand for missing values: {advice}; "
+            "{codes}, unlike other values, may stand for missing values: {advice}; "
             "otherwise it is averaged as a {kind}.",
             column.name,
             codes=in_a_list(texts),
@@ -188,8 +196,8 @@ def hint_at_missing(column: Column, *, is_typed: bool) -> Message | None:
         # The number is not quoted: it is what few people have, or one.
         return Message(
             "far_value",
-            "{column}: the smallest or largest value is very far from all others: if it stands for "
-            "missing values, {advice}.",
+            "the smallest or largest value is very far from all others: if it stands for missing "
+            "values, {advice}.",
             column.name,
             advice=(Option("replace_by_null" if is_typed else "pass_to_na"),),
         )
@@ -197,7 +205,7 @@ def hint_at_missing(column: Column, *, is_typed: bool) -> Message | None:
 
 
 def hint_at_categories(column: Column) -> Message | None:
-    """A message about integers that may be codes of categories, or None."""
+    """A message, without the name, about integers that may be codes of categories."""
     if column.kind != "number":
         return None
     known = np.setdiff1d(_known(column), _codes_for_missing(column)[0])
@@ -208,7 +216,7 @@ def hint_at_categories(column: Column) -> Message | None:
     are_two = known.tolist() == [1, 2] and len(column.values) >= FEWEST_CELLS
     if not is_named_so and not are_two:
         return None
-    text = "{column}: its few integers may be codes, whose mean is meaningless: {advice}."
+    text = "its few integers may be codes, whose mean is meaningless: {advice}."
     advice = (Option("categorical", column=column.name),)
     return Message("codes_of_categories", text, column.name, advice=advice)
 
@@ -216,7 +224,7 @@ def hint_at_categories(column: Column) -> Message | None:
 def _known(column: Column) -> np.ndarray:
     """The different known numbers."""
     # As floats: differences of unsigned integers would overflow.
-    return np.unique(column.values[~np.isnan(column.values)]).astype(np.float64)
+    return np.unique(column.numbers[~np.isnan(column.numbers)]).astype(np.float64)
 
 
 def _codes_for_missing(column: Column) -> tuple[list, bool]:

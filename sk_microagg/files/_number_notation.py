@@ -1,13 +1,16 @@
 """How numbers are written in a column, so that released numbers are written likewise."""
 
+from __future__ import annotations
+
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._utils._formatting import MOST_DECIMALS
+from sk_microagg.files._cells import Texts
 
 # A percent sign, a currency sign, or the code of a currency.
 SYMBOL = r"%|‰|\p{Sc}|EUR|USD|GBP|CHF|JPY"
@@ -21,27 +24,34 @@ FEWEST_DIGITS = 3
 
 @dataclass(frozen=True)
 class NumberNotation:
-    """How the numbers of a column are written."""
+    """How the numbers of a column are written; `omitted` is in the file, but not in the release."""
 
     decimals: int | None = None
     is_padded: bool = False
     decimal: str = "."
-    thousands: str = ""
-    prefix: str = ""
-    suffix: str = ""
     digits: int | None = None
+    omitted: str = ""
 
     @property
-    def is_plain(self):
+    def is_plain(self) -> bool:
         """Whether numbers are written as Python does."""
-        return (self.decimal, self.thousands, self.prefix, self.suffix) == (".", "", "", "")
+        return self.decimal == "."
 
     @property
-    def separator(self):
-        """What separates the ends of an interval."""
-        return "; " if "," in (self.decimal, self.thousands) else ", "
+    def rounding(self) -> int | None:
+        """What means are rounded to."""
+        return self.decimals
 
-    def text(self, number):
+    @property
+    def separator(self) -> str:
+        """What separates the ends of an interval."""
+        return "; " if self.decimal == "," else ", "
+
+    def numbers(self, values: np.ndarray) -> np.ndarray:
+        """The numbers of values, which are some."""
+        return values
+
+    def text(self, number: float) -> str:
         """A number as it is written in the column."""
         number = float(number) + 0.0  # never -0.0
         if self.decimals is None and self.digits is not None:
@@ -52,21 +62,17 @@ class NumberNotation:
             digits = np.format_float_positional(abs(number), trim="-")
         whole, _, fraction = digits.partition(".")
         if self.is_padded:
-            fraction = fraction.ljust(self.decimals, "0")
-        if self.thousands:
-            whole = f"{int(whole):,}".replace(",", self.thousands)
-        sign = "-" if number < 0 else ""
-        mark = self.decimal if fraction else ""
-        return f"{sign}{self.prefix}{whole}{mark}{fraction}{self.suffix}"
+            fraction = fraction.ljust(self.decimals or 0, "0")
+        return f"{'-' if number < 0 else ''}{whole}{self.decimal if fraction else ''}{fraction}"
 
-    def unpadded(self):
+    def unpadded(self) -> NumberNotation:
         """The same without zeros at the end, for numbers that were not rounded."""
-        return NumberNotation(None, False, self.decimal, self.thousands, self.prefix, self.suffix)
+        return replace(self, decimals=None, is_padded=False, digits=None)
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """The different texts of a column as numbers, as far as they are some."""
+    """The different texts of a column, parsed as numbers where possible."""
 
     is_number: np.ndarray
     parts: pa.StructArray
@@ -74,7 +80,7 @@ class Numbers:
     decimal: str
 
     @classmethod
-    def of(cls, texts, decimal, thousands):
+    def of(cls, texts: Texts, decimal: str, thousands: str | None) -> Numbers:
         """Take the numbers from texts, which may have a symbol before or after them."""
         parts = pc.extract_regex(texts.unique, _pattern(decimal, thousands))
         digits = pc.binary_join_element_wise(parts.field("whole"), parts.field("fraction"), "")
@@ -83,24 +89,28 @@ class Numbers:
         parts = parts.filter(is_number)
         return cls(is_number.to_numpy(zero_copy_only=False), parts, thousands or "", decimal)
 
-    def part(self, name):
+    def part(self, name: str) -> pa.Array:
         """One part of each number, "" where it is absent."""
         return self.parts.field(name)
 
-    def symbols(self):
+    def symbols(self) -> list[str]:
         """The different symbols of the numbers, such as '%', each with its place; '' for none."""
         places = [pc.utf8_trim_whitespace(self.part(name)) for name in ("before", "after")]
         return pc.unique(pc.binary_join_element_wise(*places, "number")).to_pylist()
 
-    def have_leading_zeros(self):
+    def symbol(self) -> str:
+        """The symbol of all numbers, or ""."""
+        return self.symbols()[0].replace("number", "")
+
+    def have_leading_zeros(self) -> bool:
         """Whether a number has a zero before another digit, as codes have."""
         return _any(pc.match_substring_regex(self.part("whole"), r"^0\d"))
 
-    def have_decimals(self):
+    def have_decimals(self) -> bool:
         """Whether a number has decimals or an exponent."""
         return any(_any(pc.not_equal(self.part(name), "")) for name in ("fraction", "exponent"))
 
-    def values(self):
+    def values(self) -> np.ndarray:
         """The numbers, as an array of floats."""
         whole = self.part("whole")
         if self.thousands:
@@ -110,37 +120,32 @@ class Numbers:
         text = pc.binary_join_element_wise(*parts, "")
         return np.array(text.to_pylist(), dtype=object).astype(np.float64)
 
-    def notation(self):
+    def notation(self) -> NumberNotation:
         """How they are written, for texts that are all numbers with the same symbol."""
         n_decimals = pc.utf8_length(pc.utf8_ltrim(self.part("fraction"), characters=self.decimal))
         ends = pc.min_max(n_decimals).as_py()
         has_exponents = _any(pc.not_equal(self.part("exponent"), ""))
         decimals = None if has_exponents or ends["max"] > MOST_DECIMALS else ends["max"]
         is_grouped = self.thousands and _any(pc.match_substring(self.part("whole"), self.thousands))
+        symbol, separators = self.symbol(), "thousands separators" if is_grouped else ""
         return NumberNotation(
             decimals,
             decimals is not None and ends["min"] == ends["max"] > 0,
             self.decimal,
-            self.thousands if is_grouped else "",
-            self._most_frequent("before"),
-            self._most_frequent("after"),
             self._most_digits() if has_exponents else None,
+            " and ".join(word for word in (symbol, separators) if word),
         )
 
-    def _most_digits(self):
+    def _most_digits(self) -> int:
         """The largest number of significant digits, but enough of them for a mean."""
         written = pc.binary_join_element_wise(self.part("whole"), self.part("fraction"), "")
         digits = pc.replace_substring_regex(written, r"\D", "")
         most = pc.max(pc.utf8_length(pc.utf8_ltrim(digits, characters="0"))).as_py()
         return max(most, FEWEST_DIGITS)
 
-    def _most_frequent(self, name):
-        """The most frequent text of a part: spaces between symbol and number may differ."""
-        counts = pc.value_counts(self.part(name)).to_pylist()
-        return max(counts, key=lambda count: count["counts"])["values"]
 
-
-def _pattern(decimal, thousands):
+def _pattern(decimal: str, thousands: str | None) -> str:
+    """The regular expression for numbers."""
     mark = re.escape(decimal)
     whole = rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+|\d*" if thousands else r"\d*"
     return (
@@ -150,5 +155,6 @@ def _pattern(decimal, thousands):
     )
 
 
-def _any(booleans):
+def _any(booleans: pa.Array) -> bool:
+    """Whether one of some Arrow booleans is true."""
     return bool(pc.any(booleans).as_py())

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from sk_microagg._utils._missing import n_people, take_units
+from sk_microagg.files._cells import Texts
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._mistyped import refuse_others
-
-if TYPE_CHECKING:
-    from sk_microagg.files._column_kinds import Texts
-    from sk_microagg.files._number_notation import Numbers
+from sk_microagg.files._number_notation import Numbers
 
 
 @dataclass(frozen=True)
@@ -26,11 +24,13 @@ class OrdinalNotation:
     is_plain = False
     separator = ", "
 
-    def text(self, number: float) -> str | None:
-        """The value whose rank is nearest, the lower one of two; None if none may be released."""
-        if not len(self.ranks):
-            return None
-        return self.levels[self.ranks[np.argmin(np.abs(self.ranks - number))]]
+    def numbers(self, values: pd.Categorical) -> np.ndarray:
+        """The ranks of values, NaN where one is missing."""
+        return np.where(values.codes < 0, np.nan, values.codes)
+
+    def text(self, rank: float) -> str:
+        """The value of a rank."""
+        return self.levels[int(rank)]
 
     def around(self, ends: list) -> list | None:
         """The nearest ranks that may be released and enclose an interval; None if there are none.
@@ -42,11 +42,11 @@ class OrdinalNotation:
         return [below[-1], above[0]] if len(below) and len(above) else None
 
     def of_shared(
-        self, ranks: np.ndarray, k: int, units: np.ndarray | None = None
+        self, values: pd.Categorical, k: int, units: np.ndarray | None = None
     ) -> OrdinalNotation:
         """The notation that releases only values that at least `k` people have."""
-        is_known = ~np.isnan(ranks)
-        known = ranks[is_known].astype(np.intp)
+        is_known = values.codes >= 0
+        known = values.codes[is_known].astype(np.intp)
         n_have = n_people(known, len(self.levels), take_units(units, is_known))
         return replace(self, ranks=np.flatnonzero(n_have >= k))
 
@@ -58,7 +58,7 @@ class OrdinalNotation:
 def ordinal_of(
     texts: Texts, name: str, numbers: Numbers, order: list | None
 ) -> tuple[np.ndarray, OrdinalNotation]:
-    """The ranks of the different texts of a column; without an order, that of numbers."""
+    """The ranks of the different texts of a column; without an order, by that of numbers."""
     unique = texts.unique.to_pylist()
     if order is None:
         if not numbers.is_number.all():
@@ -70,5 +70,5 @@ def ordinal_of(
     if not known.all():
         refuse_others(name, texts, known, "values of its order", "ordinal")
     rank_of = {text: rank for rank, text in enumerate(order)}
-    ranks = np.array([rank_of[text] for text in unique], dtype=np.float64)
+    ranks = np.array([rank_of[text] for text in unique], dtype=np.intp)
     return ranks, OrdinalNotation(order, np.arange(len(order)))

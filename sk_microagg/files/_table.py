@@ -1,14 +1,18 @@
 """Tables in files: the cells as they are, and their values."""
 
+from __future__ import annotations
+
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sk_microagg._utils._writing import released_file
-from sk_microagg.files._column_kinds import column_of_text, without_missing
+from sk_microagg.files._cells import Column, without_missing
+from sk_microagg.files._column_kinds import column_of_text, column_of_type
 from sk_microagg.files._csv_files import read_csv, write_csv
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._excel_files import read_xlsx, write_xlsx
@@ -24,8 +28,12 @@ from sk_microagg.files._format import (
     suffix_of_input,
 )
 from sk_microagg.files._messages import Option, RequestError, one_line
-from sk_microagg.files._typed_columns import column_of_type, known_of_type, with_type
-from sk_microagg.files._written import without_unused_categories, written_columns
+from sk_microagg.files._written import (
+    known_of_type,
+    with_type,
+    without_unused_categories,
+    written_columns,
+)
 
 
 @dataclass(frozen=True)
@@ -37,25 +45,10 @@ class Table:
     format: Format = field(default_factory=Format)
     style: FileStyle = field(default_factory=FileStyle)
 
-    def columns(self, names, declared=None, *, is_strict=False):
-        """Recognize the kinds of some columns.
-
-        Parameters
-        ----------
-        names : list of str
-            Their names.
-
-        declared : Declared or None, default=None
-            What the user says about them.
-
-        is_strict : bool, default=False
-            Whether to raise if a kind is not clear.
-
-        Returns
-        -------
-        columns : list of Column
-            The columns, with their values.
-        """
+    def columns(
+        self, names: list[str], declared: Declared | None = None, *, is_strict: bool = False
+    ) -> list[Column]:
+        """Some columns, with their kinds and values; if it is strict, raise if one is not clear."""
         declared = declared or Declared()
         return [
             column_of_text(self.cells[name], name, self.format, declared, is_strict=is_strict)
@@ -67,77 +60,46 @@ class Table:
             for name in names
         ]
 
-    def values(self, names, declared=None, *, is_strict=False):
-        """Values of the cells of columns as `columns` has them, in a pandas DataFrame.
+    def values(
+        self, names: list[str], declared: Declared | None = None, *, is_strict: bool = False
+    ) -> pd.DataFrame:
+        """Values of the cells of columns as `columns` has them.
 
-        They are numbers, with NaN where one is missing, or text.
+        They are numbers, also of dates and ordinals, with NaN where one is missing, or text.
         """
         columns = self.columns(names, declared, is_strict=is_strict)
-        return pd.DataFrame({column.name: column.values for column in columns})
+        return pd.DataFrame({c.name: c.numbers if c.notation else c.values for c in columns})
 
-    def as_text(self, columns):
-        """The cells of some columns as text, whatever their values.
-
-        Parameters
-        ----------
-        columns : list of str
-            Their names.
-
-        Returns
-        -------
-        text : pandas.DataFrame
-            Text without spaces around it, and None for missing values.
-        """
+    def as_text(self, columns: list[str]) -> pd.DataFrame:
+        """The cells of some columns as text without spaces around it, None for missing values."""
         text = {}
         for name, cells in zip(columns, self.cells.select(columns), strict=True):
             cells = self._without_missing(name) if self._is_parsed(name) else cells
             text[name] = [None if cell is None else str(cell) for cell in cells.to_pylist()]
         return pd.DataFrame(text, index=range(self.cells.num_rows), dtype=object)
 
-    def known(self, name):
-        """The cells of a column that are not missing.
-
-        Parameters
-        ----------
-        name : str
-            Its name.
-
-        Returns
-        -------
-        cells : pyarrow.ChunkedArray
-            The cells, as text without spaces around it if they are text.
-        """
+    def known(self, name: str) -> pa.ChunkedArray:
+        """The cells of a column that are not missing; text without spaces around it."""
         if self._is_parsed(name):
             return self._without_missing(name).drop_null()
         return known_of_type(self.cells[name])
 
-    def with_released(self, release, columns, kept, *, has_types=False, are_values=False):
-        """The kept columns of the table, with released cells in some of them.
+    def with_released(
+        self,
+        release: dict,
+        columns: list[Column],
+        kept: list[str],
+        *,
+        has_types: bool = False,
+        are_values: bool = False,
+    ) -> pa.Table:
+        """The kept columns, with released cells in those whose names `release` maps to tables.
 
-        Parameters
-        ----------
-        release : dict
-            For each of the columns that has a known value, by its name, a DataFrame of what is
-            released instead.
-
-        columns : list of Column
-            The columns.
-
-        kept : list of str
-            Names of the columns to keep.
-
-        has_types : bool, default=False
-            Whether numbers and dates of columns of text are released as such, and not as text.
-
-        are_values : bool, default=False
-            Whether released categories are values of their columns, which keep their types then.
-
-        Returns
-        -------
-        cells : pyarrow.Table
-            The table.
+        If it has types, numbers and dates of columns of text are released as such. If released
+        categories are values of their columns, these keep their types.
         """
-        fields, arrays = [], []
+        fields: list[pa.Field] = []
+        arrays: list[pa.Array] = []
         anonymized = {column.name: column for column in columns}
         for name in kept:
             cells = self.cells[name]
@@ -166,29 +128,17 @@ class Table:
         # Metadata may be true of the original only, or disclose what was dropped.
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
-    def _is_parsed(self, name):
+    def _is_parsed(self, name: str) -> bool:
+        """Whether the values of a column are found from its texts."""
         return self.is_text and pa.types.is_string(self.cells[name].type)
 
-    def _without_missing(self, name):
+    def _without_missing(self, name: str) -> pa.ChunkedArray:
+        """The texts of a column, null where they are missing."""
         return without_missing(self.cells[name], self.format.missing)
 
 
-def read_table(path, format=None):
-    """Read a table from a CSV, Excel or Parquet file.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-
-    format : Format or None, default=None
-        How it is written; None for the usual format.
-
-    Returns
-    -------
-    table : Table
-        The table, which has at least one row and different names of columns.
-    """
+def read_table(path: str, format: Format | None = None) -> Table:
+    """Read a CSV, Excel or Parquet file with at least one row and different names of columns."""
     format = format or Format()
     check_exists(path)
     suffix = suffix_of_input(path)
@@ -217,25 +167,16 @@ def read_table(path, format=None):
     return Table(cells, suffix != ".parquet", format, style)
 
 
-def write_table(cells, path, format=None, style=None, readers_of=None):
-    """Write a table; the file appears only when it is complete.
+def write_table(
+    cells: pa.Table,
+    path: str,
+    format: Format | None = None,
+    style: FileStyle | None = None,
+    readers_of: str | None = None,
+) -> None:
+    """Write a table, whose suffix determines the format; it appears when it is complete.
 
-    Parameters
-    ----------
-    cells : pyarrow.Table
-        The table.
-
-    path : str
-        The file. Its suffix determines the format.
-
-    format : Format or None, default=None
-        How text is written; None for the usual format.
-
-    style : FileStyle or None, default=None
-        How the file is written; None for the usual style.
-
-    readers_of : str or None, default=None
-        Another file: those who cannot read it cannot read the table.
+    Those who cannot read another file, if one is named, cannot read the table.
     """
     format, style = format or Format(), style or FileStyle()
     suffix = suffix_of(path)
@@ -264,7 +205,8 @@ def write_table(cells, path, format=None, style=None, readers_of=None):
         raise cannot_write(path, error) from error
 
 
-def _csv_settings(suffix, format):
+def _csv_settings(suffix: str, format: Format) -> dict[str, Any]:
+    """How a CSV file is separated and compressed, by its suffix."""
     is_compressed = suffix.endswith(".gz")
     sep = "\t" if suffix.startswith(".tsv") else format.sep
     return {"sep": sep, "is_compressed": is_compressed}

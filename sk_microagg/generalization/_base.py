@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._kernels import CenterIndex, RangeColumns
 from sk_microagg._model._fitted_groups import release_of
-from sk_microagg._utils._base import (
+from sk_microagg._table_roles import TableRoles, replace_columns
+from sk_microagg._utils._estimator import (
     BaseEstimator,
     TrainingDigestMixin,
     __version__,
@@ -20,6 +22,7 @@ from sk_microagg._utils._base import (
 )
 from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._statistics import group_sizes
+from sk_microagg._utils._tables import as_table, cells_of, columns_of
 from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, Output, TableLike
 from sk_microagg._utils._validation import (
     check_k,
@@ -29,25 +32,18 @@ from sk_microagg._utils._validation import (
 )
 from sk_microagg.generalization._grid import make_grid
 from sk_microagg.generalization._hierarchy import Hierarchy
-from sk_microagg.generalization._mixed_table import MixedTable
+from sk_microagg.generalization._mixed_table import MixedTable, names_of
 
 
 class GeneralizedGroups:
-    """The generalized values of each group, and which group a new record fits best.
+    """The generalized values of each group, its covers, and which group a new record fits best.
 
-    Parameters
-    ----------
-    domains : list
-        For each column, a domain that knows the generalized values and nothing else of the data.
-
-    covers : list of list of tuple
-        For each column, the generalized value of each group.
-
-    weights : ndarray of shape (n_columns,)
-        Weights of the columns.
+    The domains of the columns hold the generalized values and nothing else of the data.
     """
 
-    def __init__(self, domains, covers, weights):
+    def __init__(
+        self, domains: list[Any], covers: list[list[tuple[Any, ...]]], weights: Floats
+    ) -> None:
         self._domains = domains
         self._covers = covers
         self._weights = weights
@@ -102,14 +98,14 @@ class GeneralizedGroups:
         has_text = any(domain.midpoint(()) is None for domain in self._domains)
         return table if has_text else table.astype(np.float64)
 
-    def _write(self, write):
+    def _write(self, write: Callable[[Any, tuple[Any, ...]], Any]) -> Array:
         table = np.empty((len(self._covers[0]), len(self._covers)), dtype=object)
         for j, (domain, covers) in enumerate(zip(self._domains, self._covers, strict=True)):
             written = {cover: write(domain, cover) for cover in dict.fromkeys(covers)}
             table[:, j] = [written[cover] for cover in covers]
         return table
 
-    def _find_ends(self):
+    def _find_ends(self) -> Codes:
         """First and last position that each generalized value covers."""
         ends = np.empty((2, len(self._covers[0]), len(self._covers)), dtype=np.int32)
         for j, (domain, covers) in enumerate(zip(self._domains, self._covers, strict=True)):
@@ -139,8 +135,8 @@ class Generalizer(
 ):
     """Base of transformers that replace each record by the generalized values of its group.
 
-    A subclass has the parameters `k`, `hierarchies` and `grid`, and the methods `_group` and, if
-    needed, `_weights`, `_constant` and `_write`.
+    A subclass has the parameters `k`, `quasi_identifiers`, `sensitive`, `drop`, `hierarchies` and
+    `grid`, and the methods `_group` and, if needed, `_weights`, `_constant` and `_write`.
     """
 
     if TYPE_CHECKING:  # what `fit` sets
@@ -161,7 +157,8 @@ class Generalizer(
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            The records: numbers, dates and categories. None, NaN, pandas.NA and "*" are missing.
+            The records. Quasi-identifiers are numbers, dates and categories, in which None, NaN,
+            pandas.NA and "*" are missing.
 
         y : None
             Ignored.
@@ -172,7 +169,8 @@ class Generalizer(
             The fitted estimator.
         """
         check_names_alike(X)
-        table = MixedTable(X, self)
+        places, released = self._find_places(X)
+        table = MixedTable(X, self, places)
         k = check_k(self.k, len(table))
         warn_if_k_is_1(k)
         table.warn_of_similar_values()
@@ -206,6 +204,7 @@ class Generalizer(
         self.exact_transform_ = exact_transform
         for name, value in attributes.items():
             setattr(self, name, value)
+        self._places, self._released_places = places, released
         self._groups = groups
         self._training_digest = training_digest
         self._sk_microagg_version = __version__
@@ -224,11 +223,12 @@ class Generalizer(
 
         Returns
         -------
-        release : ndarray of shape (n_samples, n_features)
-            The generalized values of each record's group.
+        release : ndarray of shape (n_samples, n_released), or DataFrame of pandas
+            The generalized values of each record's group, in the quasi-identifiers. It is a
+            DataFrame if `X` is one and has other columns, which are released unchanged.
         """
         self.fit(X)
-        return release_of(self.centroids_, self.labels_)
+        return self._release(X, release_of(self.centroids_, self.labels_))
 
     def fit_predict(self, X: TableLike, y: object = None) -> Labels:
         """Partition the records and return the group of each.
@@ -259,16 +259,63 @@ class Generalizer(
 
         Returns
         -------
-        X_new : ndarray of shape (n_samples, n_features)
-            A row of `centroids_` for each record, exactly as in the release.
+        X_new : ndarray of shape (n_samples, n_released), or DataFrame of pandas
+            A row of `centroids_` for each record, exactly as in the release, among its unchanged
+            columns.
         """
         check_is_fitted(self)
-        table = MixedTable(X, self)
-        validate_data(self, X, reset=False, skip_check_array=True)
         with complete_model(self):
+            if len(names_of(as_table(X))) > 1:  # Of other shapes, the table says what is wrong.
+                validate_data(self, X, reset=False, skip_check_array=True)
+            table = MixedTable(X, self, self._places)
+            validate_data(self, X, reset=False, skip_check_array=True)
             lo, hi = self._groups.encode(table)
             warn_if_training_data(np.hstack([lo, hi]), self._training_digest)
-            return self.centroids_[self._groups.nearest_each(lo, hi)]
+            return self._release(X, self.centroids_[self._groups.nearest_each(lo, hi)])
+
+    def get_feature_names_out(self, input_features: TableLike | None = None) -> Array:
+        """Return the names of the columns of the release.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Names of the columns of `X`; None for those in `fit`.
+
+        Returns
+        -------
+        names : ndarray of str
+            The names, without those of dropped columns.
+        """
+        return super().get_feature_names_out(input_features)[self._released_places]
+
+    def _find_places(self, X: TableLike) -> tuple[list[int], list[int]]:
+        """Positions of the quasi-identifiers, and of all columns that are released."""
+        names = names_of(as_table(X))
+        if not names:  # The table says what is wrong with it.
+            return [], []
+        roles = TableRoles.from_estimator(self, names)
+        return [*map(names.index, roles.quasi_identifiers)], [*map(names.index, roles.released)]
+
+    def _release(self, X: TableLike, rows: Array) -> Output:
+        """Generalized quasi-identifiers among the columns that are released unchanged."""
+        if len(self._places) == len(self._released_places):
+            return rows
+        table: Any = as_table(X)
+        if hasattr(table, "iloc"):
+            names = list(table.columns)
+            generalized = {
+                names[place]: type(table)({names[place]: rows[:, j].tolist()})
+                for j, place in enumerate(self._places)
+            }
+            released = [names[place] for place in self._released_places]
+            return replace_columns(table, released, generalized)
+        columns: list[Any] = [cells_of(column) for column in columns_of(table, "X")]
+        for j, place in enumerate(self._places):
+            columns[place] = rows[:, j]
+        release = np.empty((len(rows), len(self._released_places)), dtype=object)
+        for j, place in enumerate(self._released_places):
+            release[:, j] = columns[place]
+        return release
 
     def _intervals(self, X: TableLike) -> Array:
         """The generalized values of the groups of the training data, with numbers as intervals.
@@ -276,7 +323,7 @@ class Generalizer(
         A model that releases midpoints does not know the ends of intervals, so they are computed
         again from the data.
         """
-        table = MixedTable(X, self)
+        table = MixedTable(X, self, self._places)
         hierarchies, domains = self._domains(table, self.k)
         lo, hi = table.encode(domains)
         kept = self.labels_ >= 0
@@ -313,6 +360,15 @@ class Generalizer(
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def check_generalizes_all(estimator: Any) -> None:
+    """Raise an error if a fitted Generalizer releases columns unchanged, or drops some."""
+    if isinstance(estimator, Generalizer) and len(estimator._places) < estimator.n_features_in_:
+        raise ValueError(
+            f"estimator={estimator!r} must be fitted on its quasi-identifiers only here: X and the "
+            "release have these columns, and others are passed in addition."
+        )
 
 
 def _mean_loss(losses: Floats, labels: Labels, missing: Booleans, weights: Floats) -> float:

@@ -38,7 +38,7 @@ class NestedBins:
         self.low, self.high = self._levels[0][[0, -1]]
         self.n_bins = len(self._levels[0]) - 1
 
-    def labels_of(self, value):
+    def labels_of(self, value: float) -> tuple[str, ...]:
         """Labels of the bins that a number is in, the finest first; empty if it is in none."""
         labels = []
         for edges in self._levels:
@@ -73,7 +73,7 @@ class NestedBins:
         return TreeDomain(tree, values, loss, midpoints, self.labels_of)
 
 
-def _check_edges(edges):
+def _check_edges(edges: ArrayLike) -> Floats:
     try:
         checked = np.asarray(edges, dtype=np.float64)
     except (TypeError, ValueError):

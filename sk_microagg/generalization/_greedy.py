@@ -41,12 +41,21 @@ def group_greedily(
         return _group(columns, lo, hi, k, random_state, distance, seeds, progress)
 
 
-def _group(columns, lo, hi, k, random_state, distance, seeds, progress):
+def _group(
+    columns: Any,
+    lo: Codes,
+    hi: Codes,
+    k: int,
+    random_state: np.random.RandomState,
+    distance: str,
+    seeds: Callable[..., Iterator[int]],
+    progress: Any,
+) -> Labels:
     pool = RangePool(columns, lo, hi, distance=distance)
     known = (hi < columns.n_leaves).astype(np.int32)
     order = random_state.permutation(len(lo))
     labels = np.full(len(lo), -1, dtype=np.intp)
-    groups = []
+    groups: list[GrowingGroup] = []
     seed = seeds(pool, lo, hi, order)
     while pool.size >= k:
         record = next(seed)
@@ -82,17 +91,17 @@ class GrowingGroup:
 
     MEASURES = ("low", "high", "n_known", "size")
 
-    def __init__(self, n_columns):
-        self.members = []
+    def __init__(self, n_columns: int) -> None:
+        self.members: list[int] = []
         self.low = np.full(n_columns, np.iinfo(np.int32).max, dtype=np.int32)
         self.high = np.full(n_columns, -1, dtype=np.int32)
         self.n_known = np.zeros(n_columns, dtype=np.int32)
 
     @property
-    def size(self):
+    def size(self) -> int:
         return len(self.members)
 
-    def add(self, record, lo, hi, known):
+    def add(self, record: int, lo: Codes, hi: Codes, known: Codes) -> None:
         self.members.append(record)
         np.minimum(self.low, lo[record], out=self.low)
         np.maximum(self.high, hi[record], out=self.high)

@@ -1,6 +1,6 @@
 """Where released intervals may end, so that no end reveals the number of a single record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import count
 from math import isfinite
@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.ndimage import percentile_filter, uniform_filter1d
 
 from sk_microagg._utils._tables import (
@@ -18,7 +19,7 @@ from sk_microagg._utils._tables import (
     missing_cells,
     number_of_date,
 )
-from sk_microagg._utils._typing import Floats, Labels
+from sk_microagg._utils._typing import Booleans, Floats, Labels
 from sk_microagg.generalization._labels import interval_of_label, is_number
 
 # A step is about this share of the range of a column.
@@ -60,20 +61,12 @@ class Grid:
 
     The step is the smallest of 1, 2, 5, 10, ... times the first one by which no guess at the number
     within a step of the end is right more often than one in `k` times, for somebody who knows how
-    the numbers next to it are rounded. It is coarser where numbers are.
-
-    Parameters
-    ----------
-    k : int
-        Number of records that must share a number for it to be an end.
-
-    step : float or None
-        The first step. None to choose it from the numbers: 1, 2 or 5 times a power of ten, about 1%
-        of the range from the k-th smallest to the k-th largest number. If that range is empty,
-        there is no step.
+    the numbers next to it are rounded. It is coarser where numbers are. Without a first step, it is
+    1, 2 or 5 times a power of ten, about 1% of the range from the k-th smallest to the k-th largest
+    number; if that range is empty, there is no step.
     """
 
-    def __init__(self, k, step):
+    def __init__(self, k: int, step: float | None) -> None:
         self._k = k
         self._step = step
 
@@ -84,7 +77,7 @@ class Grid:
         high = -self._lower_ends(-numbers[::-1], counts[::-1])[::-1]
         return low + 0.0, high + 0.0  # -0.0 becomes 0.0.
 
-    def _lower_ends(self, numbers, counts):
+    def _lower_ends(self, numbers: Floats, counts: Labels) -> Floats:
         is_shared = counts >= self._k
         multiples = self._hiding_multiples(numbers, counts)
         below = np.maximum(multiples, _shared_ends(numbers, counts, self._k))
@@ -94,7 +87,7 @@ class Grid:
         low[~is_shared] = below
         return low
 
-    def _hiding_multiples(self, numbers, counts):
+    def _hiding_multiples(self, numbers: Floats, counts: Labels) -> Floats:
         """For each number of fewer than k records, the next multiple of a step that hides it."""
         is_shared = counts >= self._k
         rare, shared = numbers[~is_shared], numbers[is_shared]
@@ -114,14 +107,15 @@ class Grid:
         return multiples
 
 
-def _shared_ends(numbers, counts, k):
+def _shared_ends(numbers: Floats, counts: Labels, k: int) -> Floats:
     """For each number of fewer than k records, a shared one below it that far more records have."""
     is_shared = counts >= k
     shared, n_shared = numbers[is_shared], counts[is_shared]
     gaps = np.cumsum(is_shared)[~is_shared]  # 0: below all shared numbers
     n_rare = np.bincount(gaps, weights=counts[~is_shared], minlength=len(shared) + 1)
     ends = np.full(len(shared) + 1, -np.inf)
-    waiting, n_waiting = [], 0.0
+    waiting: list[int] = []
+    n_waiting = 0.0
     for gap in range(len(shared), 0, -1):
         waiting, n_waiting = [*waiting, gap], n_waiting + n_rare[gap]
         if n_shared[gap - 1] >= (k - 1) * n_waiting:
@@ -136,18 +130,18 @@ def _shared_ends(numbers, counts, k):
 class _Nearby:
     """How the numbers next to each of some numbers are rounded."""
 
-    def __init__(self, numbers, counts, k):
+    def __init__(self, numbers: Floats, counts: Labels, k: int) -> None:
         self._numbers = numbers
         self._counts = counts.astype(np.float64)
         self._k = k
         self._size = N_NEARBY * -(-k // 5)
-        self._shares = {}
+        self._shares: dict[float, Floats] = {}
         self._gaps = np.zeros(len(numbers))
         if len(numbers) > 1:
             gaps = np.diff(numbers, append=2 * numbers[-1] - numbers[-2])
             self._gaps = percentile_filter(gaps, PERCENT_OF_GAPS, size=self._size, mode="mirror")
 
-    def chances(self, places, ends, step, shared):
+    def chances(self, places: Labels, ends: Floats, step: float, shared: Floats) -> Floats:
         """How often the best guess is right at a number up to a step above each end."""
         gaps = self._gaps[places]
         chances = gaps / np.maximum(step - gaps * _n_within(shared, ends, step), gaps + TINY)
@@ -157,7 +151,7 @@ class _Nearby:
             chances = np.maximum(chances, self._share(unit)[places] / np.maximum(n_possible, 1.0))
         return chances
 
-    def _share(self, unit):
+    def _share(self, unit: float) -> Floats:
         """Share of the records near each number that are multiples of a unit."""
         if unit not in self._shares:
             # 0 is a multiple of everything.
@@ -170,18 +164,18 @@ class _Nearby:
         return self._shares[unit]
 
 
-def _n_within(numbers, ends, step):
+def _n_within(numbers: Floats, ends: Floats, step: float) -> Labels:
     """How many of some ascending numbers are up to a step above each end."""
     first, last = (np.searchsorted(numbers, at, side="right") for at in (ends, ends + step))
     return last - first
 
 
-def _steps_from(first):
+def _steps_from(first: float) -> Iterator[float]:
     """The first step, and 2, 5, 10, ... times that."""
     return (float(_multiples([_round_number(place)], first)[0]) for place in count())
 
 
-def _units_of(step, k):
+def _units_of(step: float, k: int) -> Iterator[float]:
     """Round numbers of which fewer than k multiples are within a step, though at least one."""
     place = int(np.floor(3 * np.log10(step))) + 2
     while _round_number(place) > step * (1 + ROUNDING):
@@ -191,7 +185,7 @@ def _units_of(step, k):
         place -= 1
 
 
-def _multiples_below(numbers, step):
+def _multiples_below(numbers: Floats, step: float) -> Floats:
     """The largest multiple of a step below each number, minus infinity where no float is one."""
     quotients, is_within = _count_steps(numbers, step)
     numbers = numbers[is_within]
@@ -205,13 +199,13 @@ def _multiples_below(numbers, step):
     return below
 
 
-def _are_multiples(numbers, step):
+def _are_multiples(numbers: Floats, step: float) -> Booleans:
     quotients, are_multiples = _count_steps(numbers, step)
     are_multiples[are_multiples] = _multiples(np.round(quotients), step) == numbers[are_multiples]
     return are_multiples
 
 
-def _count_steps(numbers, step):
+def _count_steps(numbers: Floats, step: float) -> tuple[Floats, Booleans]:
     """Number of steps from 0 to each number, and which numbers are close enough to count them."""
     with np.errstate(over="ignore"):
         quotients = numbers / step
@@ -219,14 +213,14 @@ def _count_steps(numbers, step):
     return quotients[is_within], is_within
 
 
-def _multiples(factors, step):
+def _multiples(factors: ArrayLike, step: float) -> Floats:
     """Decimally exact multiples: 3 times 0.1 is 0.3, and not the float next to it."""
     distinct, places = np.unique(factors, return_inverse=True)
     exact_step = Decimal(repr(step))
     return np.array([float(int(factor) * exact_step) for factor in distinct])[places]
 
 
-def _first_step(numbers, counts, k):
+def _first_step(numbers: Floats, counts: Labels, k: int) -> float | None:
     """A step, or None, that does not depend on the k - 1 smallest and largest numbers."""
     n_up_to, n_from = np.cumsum(counts), np.cumsum(counts[::-1])
     if len(numbers) == 0 or n_up_to[-1] < k:
@@ -239,7 +233,7 @@ def _first_step(numbers, counts, k):
     return _round_number(round(3 * np.log10(wanted)))
 
 
-def _round_number(place):
+def _round_number(place: int) -> float:
     """The series ..., 0.2, 0.5, 1, 2, 5, 10, ..., in which 1 is at place 0."""
     exponent, digit = divmod(place, 3)
     return float(f"{(1, 2, 5)[digit]}e{exponent}")

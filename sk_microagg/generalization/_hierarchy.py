@@ -14,9 +14,10 @@ from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.generalization._bins import DateDomain, NestedBins, are_dates, days_of
 from sk_microagg.generalization._domain import NumberDomain, TreeDomain, ValueTree
 from sk_microagg.generalization._grid import Grid
-from sk_microagg.generalization._labels import is_number, label_of
-from sk_microagg.generalization._paths import (
+from sk_microagg.generalization._labels import (
     check_paths,
+    is_number,
+    label_of,
     paths_from_csv,
     paths_from_nested,
     paths_from_parents,

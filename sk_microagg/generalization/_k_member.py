@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sk_microagg._utils._typing import Booleans, Codes, Labels, RandomState
+from sk_microagg._utils._typing import Booleans, Codes, Labels, Names, RandomState
 from sk_microagg._utils._validation import check_option, check_seed
 from sk_microagg.generalization._base import Generalizer
 from sk_microagg.generalization._greedy import farthest_seeds, group_greedily
@@ -21,6 +21,17 @@ class KMember(Generalizer):
     ----------
     k : int, default=5
         Smallest size of a group.
+
+    quasi_identifiers : "auto", str or list of str, default="auto"
+        The columns to generalize: all that somebody might know of a person. "auto" stands for all
+        columns that have no other role. Columns of arrays are named by their numbers.
+
+    sensitive : str, list of str or None, default=None
+        Columns that nobody is assumed to know. They are released unchanged, as all columns are that
+        are neither quasi-identifiers nor dropped.
+
+    drop : str, list of str or None, default=None
+        Columns that are not released, such as names.
 
     hierarchies : dict or None, default=None
         Maps columns, by name, or by position in an array, to a :class:`Hierarchy`, the path of a
@@ -52,7 +63,7 @@ class KMember(Generalizer):
     labels_ : ndarray of shape (n_samples,)
         Group of each training record; -1 for dropped records.
 
-    centroids_ : ndarray of shape (`n_groups_`, `n_features_in_`)
+    centroids_ : ndarray of shape (`n_groups_`, n_quasi_identifiers)
         The generalized values that each group is released as: text, with "*" for the root.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
@@ -105,12 +116,18 @@ class KMember(Generalizer):
         self,
         k: int = 5,
         *,
+        quasi_identifiers: Names = "auto",
+        sensitive: Names | None = None,
+        drop: Names | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
         grid: float | Literal["auto"] | None = "auto",
         incomplete: Literal["drop", "keep"] = "drop",
         random_state: RandomState = None,
     ) -> None:
         self.k = k
+        self.quasi_identifiers = quasi_identifiers
+        self.sensitive = sensitive
+        self.drop = drop
         self.hierarchies = hierarchies
         self.grid = grid
         self.incomplete = incomplete

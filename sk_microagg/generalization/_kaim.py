@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from sk_microagg._kernels import RangeDescent, RangePartition
 from sk_microagg._microaggregate import make_refiner
-from sk_microagg._utils._base import PAGE
 from sk_microagg._utils._deadline import interruptible, warn_if_interrupted
+from sk_microagg._utils._estimator import PAGE
 from sk_microagg._utils._progress import ProgressLine
-from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, RandomState
+from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, Names, RandomState
 from sk_microagg._utils._validation import (
     check_count,
     check_n_jobs,
@@ -40,6 +40,17 @@ class KAIM(Generalizer):
     ----------
     k : int, default=5
         Smallest size of a group.
+
+    quasi_identifiers : "auto", str or list of str, default="auto"
+        The columns to generalize: all that somebody might know of a person. "auto" stands for all
+        columns that have no other role. Columns of arrays are named by their numbers.
+
+    sensitive : str, list of str or None, default=None
+        Columns that nobody is assumed to know. They are released unchanged, as all columns are that
+        are neither quasi-identifiers nor dropped.
+
+    drop : str, list of str or None, default=None
+        Columns that are not released, such as names.
 
     hierarchies : dict or None, default=None
         Maps columns, by name, or by position in an array, to a
@@ -77,8 +88,9 @@ class KAIM(Generalizer):
         this after dissolving or distilling a group; it takes longer and loses less. It starts from
         the greedy groups and cannot be combined with other refiners.
 
-    weights : array-like of shape (n_features,) or None, default=None
-        Weight of each column in the loss; by default, all weights are 1.
+    weights : array-like of shape (n_quasi_identifiers,) or None, default=None
+        Weight of each quasi-identifier in the loss, in the order of the table; by default, all
+        weights are 1.
 
     random_state : int, RandomState instance or None, default=None
         Controls the order in which records start groups, and the refiner.
@@ -96,7 +108,7 @@ class KAIM(Generalizer):
     labels_ : ndarray of shape (n_samples,)
         Group of each training record.
 
-    centroids_ : ndarray of shape (`n_groups_`, `n_features_in_`)
+    centroids_ : ndarray of shape (`n_groups_`, n_quasi_identifiers)
         The generalized values that each group is released as: text, with "*" for the root; floats
         if `output` is "midpoint" and all columns hold numbers.
 
@@ -180,6 +192,17 @@ class KAIM(Generalizer):
     2         *    *
     3         *    *
     4         *    *
+
+    Other columns are released unchanged, or not at all:
+
+    >>> patients["name"], patients["stay"] = ["Ann", "Bob", "Cem", "Dee", "Eva"], [3, 5, 2, 9, 1]
+    >>> KAIM(k=2, drop="name", sensitive="stay", random_state=0).fit_transform(patients)
+            age ward  stay
+    0  [32, 40]    A     3
+    1  [32, 40]    A     5
+    2         *    *     2
+    3         *    *     9
+    4         *    *     1
     """
 
     # It is public in the package itself, too, where its page is.
@@ -193,6 +216,9 @@ class KAIM(Generalizer):
         self,
         k: int = 5,
         *,
+        quasi_identifiers: Names = "auto",
+        sensitive: Names | None = None,
+        drop: Names | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
         distance: Literal["ncp", "entropy"] = "ncp",
         c: float | Literal["own"] = "own",
@@ -205,6 +231,9 @@ class KAIM(Generalizer):
         verbose: int = 0,
     ) -> None:
         self.k = k
+        self.quasi_identifiers = quasi_identifiers
+        self.sensitive = sensitive
+        self.drop = drop
         self.hierarchies = hierarchies
         self.distance = distance
         self.c = c
@@ -303,7 +332,9 @@ def refine(
     if isinstance(policy, IteratedLocalSearch):
         policy.check_parameters()
         with interruptible():
-            labels, trace, n_iter = policy.search(begin, total, random_state, policy.deadline())
+            labels, trace, n_iter = policy._run_searches(
+                begin, total, random_state, policy.deadline()
+            )
             warn_if_interrupted("the groups are the best found so far")
         if trace[-1, 2] > 0:
             # Costs would reveal the widths of columns, which the release may not show.

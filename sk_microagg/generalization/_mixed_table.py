@@ -2,14 +2,12 @@
 
 import reprlib
 from collections.abc import Hashable
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
-from sk_microagg._utils._similar import warn_of_similar_values
 from sk_microagg._utils._tables import (
     as_table,
     cells_of,
@@ -17,25 +15,40 @@ from sk_microagg._utils._tables import (
     dimensions_explained,
     has_numbers,
     has_type_of_dates,
+    is_code,
     is_frame,
     is_time,
     missing_cells,
+    warn_of_similar_values,
 )
-from sk_microagg._utils._typing import Codes, Estimator
+from sk_microagg._utils._typing import Array, Booleans, Codes, Estimator
 from sk_microagg._utils._validation import check_names_differ
 from sk_microagg.generalization._bins import are_dates
 from sk_microagg.generalization._hierarchy import Hierarchy
-from sk_microagg.generalization._labels import is_number
-from sk_microagg.generalization._paths import COLLECTIONS
+from sk_microagg.generalization._labels import COLLECTIONS, is_number
+
+
+def names_of(X: Any) -> list[Any]:
+    """Names of the columns of a table, numbers for an array; none if it has no columns."""
+    if is_frame(X):
+        check_names_differ(X.columns)
+        return list(X.columns)
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    return list(range(shape[1])) if len(shape) == 2 else []
 
 
 class MixedTable:
-    """Columns of numbers and categories: known values, and which cells are missing."""
+    """Columns of numbers and categories: known values, and which cells are missing.
 
-    def __init__(self, X: Any, estimator: Estimator) -> None:
+    Of `places`, only the columns there; those of others may hold anything.
+    """
+
+    def __init__(self, X: Any, estimator: Estimator, places: list[int] | None = None) -> None:
         X = as_table(X)
-        if is_frame(X):
-            check_names_differ(X.columns)
+        self.names = names_of(X)
+        if places is not None and len(places) < len(self.names):
+            self.names = [self.names[place] for place in places]
+            X = getattr(X, "iloc", X if is_frame(X) else np.asarray(X))[:, places]
         with dimensions_explained():
             checked = check_array(
                 _with_common_type(X),
@@ -45,7 +58,6 @@ class MixedTable:
                 input_name="X",
             )
         columns = columns_of(X if is_frame(X) else checked, "X")
-        self.names = list(X.columns if is_frame(X) else range(len(columns)))
         for name, column in zip(self.names, columns, strict=True):
             _check_cells(column, f"Column {name!r} of X")
         self.missing = np.column_stack([missing_cells(column) for column in columns])
@@ -95,7 +107,7 @@ class MixedTable:
         ]
 
 
-def _with_common_type(X):
+def _with_common_type(X: Any) -> Any:
     """The table; of objects if it is a DataFrame with dates, which NumPy has no other type for."""
     if not is_frame(X) or 0 in X.shape or not any(map(has_type_of_dates, columns_of(X, "X"))):
         return X
@@ -105,7 +117,7 @@ def _with_common_type(X):
     return cells
 
 
-def _check_cells(column, name):
+def _check_cells(column: Any, name: str) -> None:
     """Raise an error if a cell holds a collection, which is not a category."""
     if has_numbers(column):
         return
@@ -117,7 +129,7 @@ def _check_cells(column, name):
             )
 
 
-def _known_values(column, missing):
+def _known_values(column: Any, missing: Booleans) -> Array:
     if has_numbers(column):
         values = np.asarray(column)[~missing]
     else:
@@ -126,12 +138,11 @@ def _known_values(column, missing):
         values = values[~missing]
         if not (len(values) and all(map(is_number, values))):
             return values
-    # Floats do not distinguish larger integers: these are identifiers, not measurements.
-    is_large = any(isinstance(value, Integral) and abs(value) > 2**53 for value in values.tolist())
-    return values.astype(object if is_large else np.float64)
+    has_codes = any(map(is_code, values.tolist()))
+    return values.astype(object if has_codes else np.float64)
 
 
-def _default_hierarchy(name, values):
+def _default_hierarchy(name: Hashable, values: Any) -> Hierarchy:
     if values.dtype != object or are_dates(values):
         return Hierarchy.intervals()
     if len(values) and all(map(is_time, values)):
@@ -151,7 +162,7 @@ def read_hierarchy(name: Hashable, hierarchy: Any) -> Hierarchy:
         raise kind(f"hierarchies[{name!r}]={shown}: {error}") from error
 
 
-def _make_hierarchy(hierarchy):
+def _make_hierarchy(hierarchy: Any) -> Hierarchy:
     if isinstance(hierarchy, Hierarchy):
         return hierarchy
     if isinstance(hierarchy, str | Path):

@@ -3,34 +3,34 @@
 from sk_microagg._bound import Certificate
 from sk_microagg.metrics._anonymity import anonymity_level, uniqueness
 from sk_microagg.metrics._attribute_inference import AttributeInference, attribute_inference
-from sk_microagg.metrics._attributes import (
-    CorrelationChange,
-    attribute_changes,
-    correlation_change,
-)
 from sk_microagg.metrics._cell_enumeration import cell_enumeration
 from sk_microagg.metrics._determined import determined_columns
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
-from sk_microagg.metrics._diversity import (
+from sk_microagg.metrics._generalization import (
+    generalization_loss,
+    record_missing_rate,
+    value_missing_rate,
+)
+from sk_microagg.metrics._groups import (
     closeness,
     diversity,
     homogeneity,
     unit_share,
     units_per_group,
 )
-from sk_microagg.metrics._generalization import (
-    generalization_loss,
-    record_missing_rate,
-    value_missing_rate,
-)
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, loss_bound, optimality_gap, sse
 from sk_microagg.metrics._membership_inference import MembershipInference, membership_inference
-from sk_microagg.metrics._propensity import propensity_mse
 from sk_microagg.metrics._risk_utility import risk_utility
 from sk_microagg.metrics._unchanged import (
     UnchangedUniqueness,
     unchanged_uniqueness,
+)
+from sk_microagg.metrics._utility import (
+    CorrelationChange,
+    attribute_changes,
+    correlation_change,
+    propensity_mse,
 )
 
 __all__ = [

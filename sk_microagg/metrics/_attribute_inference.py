@@ -13,7 +13,7 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import Ridge
 
 from sk_microagg._model._points import Points, SparsePoints
-from sk_microagg._utils._scaling import make_scaler, scale
+from sk_microagg._utils._space import make_scaler, scale
 from sk_microagg._utils._tables import columns_of, import_extra
 from sk_microagg._utils._typing import Booleans, Floats, Labels, TableLike
 from sk_microagg._utils._validation import (
@@ -30,7 +30,7 @@ from sk_microagg.metrics._mixed import (
     MixedPair,
     are_numbers,
     check_names_match,
-    column_names,
+    names_in_frame,
     nearest_points,
     standard_deviations,
 )
@@ -51,7 +51,7 @@ class AttributeInference:
         is known of them in other columns.
 
     baseline : float
-        The same for the best guess that knows nothing of them: one value for all records.
+        The same for the best guess without any knowledge: one value for all records.
 
     attacker : str, default="nearest rows"
         The best intruder: "nearest rows", "corrected rows" or "forest".
@@ -149,7 +149,7 @@ def attribute_inference(
 
     Intruders also learn what is true of everybody, such as that people with a doctorate are older
     than twenty, which no useful release can hide. Their success on the `control` measures this
-    part. What `success` exceeds it by is what the release tells of its own records.
+    part. The difference is what the release reveals about its own records.
 
     Examples
     --------
@@ -181,9 +181,9 @@ def attribute_inference(
     check_n_jobs(n_jobs)
     records = draw_records(len(columns_of(X, "X")[0]), max_records)
     if are_numbers(X, release) and (control is None or are_numbers(control)):
-        attack = AttributeAttack.of_numbers(release, X, records, control)
+        attack = AttributeAttack.from_numbers(release, X, records, control)
     else:
-        attack = AttributeAttack.of_tables(release, X, records, control)
+        attack = AttributeAttack.from_tables(release, X, records, control)
     return attack.guess(_place(column, attack.names), width, n_jobs)
 
 
@@ -224,7 +224,7 @@ class AttributeAttack:
         self._is_member = np.arange(len(points)) < len(points) - n_control
 
     @classmethod
-    def of_numbers(
+    def from_numbers(
         cls,
         release: TableLike,
         X: TableLike,
@@ -240,7 +240,7 @@ class AttributeAttack:
         points = np.vstack(asked)
         places = np.arange(points.shape[1])
         return cls(
-            column_names(X) or places.tolist(),
+            names_in_frame(X) or places.tolist(),
             scale(scaler, points),
             scale(scaler, release),
             counts,
@@ -250,25 +250,25 @@ class AttributeAttack:
         )
 
     @classmethod
-    def of_tables(
+    def from_tables(
         cls, release: TableLike, X: TableLike, records: Any, control: TableLike | None
     ) -> Self:
         """From tables with columns of any kind; `records` are asked about."""
         if control is None:
-            return cls.of_pair(MixedPair(X, release, same_rows=False), records)
+            return cls.from_pair(MixedPair(X, release, same_rows=False), records)
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         released, others = Frame(release).table, Frame(control).table
         if others.shape[1] != released.shape[1]:
             raise ValueError(
                 f"control with {others.shape[1]} columns must have those of X, {released.shape[1]}."
             )
-        check_names_match(column_names(X), column_names(control), "control")
+        check_names_match(names_in_frame(X), names_in_frame(control), "control")
         # Read like the release: in the kinds and values of the original.
         both = pandas.concat([released, others.set_axis(released.columns, axis=1)])
-        return cls.of_pair(MixedPair(X, both, same_rows=False), records, len(others))
+        return cls.from_pair(MixedPair(X, both, same_rows=False), records, len(others))
 
     @classmethod
-    def of_pair(cls, pair: MixedPair, records: Any = slice(None), n_control: int = 0) -> Self:
+    def from_pair(cls, pair: MixedPair, records: Any = slice(None), n_control: int = 0) -> Self:
         """From a table and its release, whose last rows may be those of other people."""
         n_rows = len(pair.released) - n_control
         classes = row_classes(pair.released.iloc[:n_rows], "release")
@@ -316,7 +316,7 @@ class AttributeAttack:
             return AttributeInference.attacker, nobody, nobody
         tolerance = width * standard_deviations(values[is_asked, None])[0] if is_line else 0.0
         if not is_line:
-            # What no record has is no guess.
+            # A value that no record has is not a guess.
             released = np.where(np.isin(released, values[is_asked]), released, np.nan)
         hits = {
             attacker: np.abs(guesses - values) <= tolerance
@@ -404,7 +404,7 @@ def _check_table(table: Any, X: Any = None, name: str = "X") -> Floats:
             raise ValueError(
                 f"{name} with {numbers.shape[1]} columns must have those of X, {n_columns}."
             )
-        check_names_match(column_names(X), column_names(table), name)
+        check_names_match(names_in_frame(X), names_in_frame(table), name)
     return numbers
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._utils._base import has_cells
+from sk_microagg._utils._estimator import has_cells
 from sk_microagg._utils._typing import Array, Floats
 
 # More possible records are not listed.
@@ -33,8 +33,8 @@ def cell_enumeration(aggregator: Any, values: Sequence[ArrayLike]) -> float:
     aggregator : MicroAggregator
         A fitted model, without strata. Of :meth:`release_only
         <sk_microagg.MicroAggregator.release_only>`, all possible records are candidates for every
-        group: the release itself tells at least this. Whoever knows that groups of one column are
-        intervals between neighboring centroids finds a few groups more.
+        group: the release itself reveals at least this. An intruder who knows that groups of one
+        column are intervals between neighboring centroids finds a few more groups.
 
     values : sequence of array-like
         For each column, the values that a record may have: multiples of one step, such as
@@ -44,8 +44,8 @@ def cell_enumeration(aggregator: Any, values: Sequence[ArrayLike]) -> float:
     -------
     share : float
         Share of the groups with exactly one solution. Groups of equal records do not count, since
-        at least k people share these, nor do groups with so many candidates that the search is
-        too long.
+        at least k people share these, nor do groups with too many candidates to
+        search.
 
     See Also
     --------

@@ -12,9 +12,8 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.utils import _safe_indexing, check_consistent_length
 
-from sk_microagg._utils._tables import as_table, cells_of, columns_of, missing_cells
+from sk_microagg._utils._tables import as_table, cells_of, column_names, columns_of, missing_cells
 from sk_microagg._utils._typing import Floats, Labels, TableLike
-from sk_microagg.metrics._unchanged import names_of
 from sk_microagg.privacy._codes import codes_of
 
 # Dependencies are looked for in this many records. A sample does: they hold for most records.
@@ -95,7 +94,7 @@ def determined_columns(
     >>> determined_columns(years, np.c_[years**2, years[::-1]])
     [(('x0',), 'x0')]
     """
-    names, others = names_of(X), names_of(unchanged)
+    names, others = column_names(X), column_names(unchanged)
     X, unchanged, sampled = _sample(X, unchanged, unit)
     given = [_Values(column) for column in columns_of(unchanged, "unchanged")]
     rows = np.random.RandomState(0).permutation(len(given[0].codes))[:SAMPLE_SIZE_TOGETHER]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from sk_microagg._utils._scaling import make_scaler, own_floats, scale
+from sk_microagg._utils._space import make_scaler, own_floats, scale
 from sk_microagg._utils._typing import Array, Floats, Labels, ScalerLike, TableLike
 from sk_microagg._utils._validation import check_n_jobs
 from sk_microagg.metrics._anonymity import row_classes

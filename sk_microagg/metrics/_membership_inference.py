@@ -296,7 +296,7 @@ def _per_class(scores, n_classes, predicted):
     """Scores with a column per class; None if that is not what they are, nor one per pair.
 
     Three classes have as many pairs as there are classes: what agrees with the predictions is
-    right. Nor is it said which sign stands for the first class of a pair.
+    right. Nor is it documented which sign stands for the first class of a pair.
     """
     readings = []
     if scores.shape[1] == n_classes:
@@ -321,7 +321,7 @@ def _of_pairs(scores, n_classes):
 
 
 def _positions(model, y):
-    """Places of labels among the classes of a model; -1 for those that it does not know."""
+    """Places of labels among the classes of a model; -1 for unknown ones."""
     places = {label: place for place, label in enumerate(np.asarray(model.classes_).tolist())}
     return np.array([places.get(label, -1) for label in y.tolist()])
 

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from sk_microagg._model._cells import Cells
 from sk_microagg._model._points import SparsePoints, squared_errors
+from sk_microagg._model._power_cells import Cells
 from sk_microagg._model._router import Router
 from sk_microagg._utils._tables import (
     cells_of,
     columns_of,
     has_numbers,
     import_extra,
+    is_frame,
     is_null,
     missing_cells,
 )
@@ -147,14 +148,14 @@ class MixedPair:
 def pair_of(estimator: Any, X: Any, release: Any) -> MixedPair:
     """What a fitted TableAggregator anonymized, and its release of these columns."""
     names = list(estimator.kinds_)
-    kept = estimator._table_roles.kept
+    columns = estimator._table_roles.released
     released = Frame(release).table
-    if estimator.categories == "shares" or released.shape[1] != len(kept):
+    if estimator.categories == "shares" or released.shape[1] != len(columns):
         raise ValueError(
-            f"release has {released.shape[1]} columns: it must have the {len(kept)} that "
+            f"release has {released.shape[1]} columns: it must have the {len(columns)} that "
             "fit_transform returns with categories='mode' or 'generalize'."
         )
-    released = released.set_axis(kept, axis=1)[names]
+    released = released.set_axis(columns, axis=1)[names]
     kinds = {
         name: "category"
         for name, kind in estimator.kinds_.items()
@@ -189,7 +190,7 @@ def _as_in_original(column: Any, cells: Series) -> Series:
 
 def nearest_rows(points: Floats, rows: Floats, n_jobs: int | None) -> Labels:
     """The row nearest to each point: a power diagram in which all weights are 0."""
-    cells = Cells(Router.of_one_block(), np.array([0, len(rows)]), rows, np.zeros(len(rows)))
+    cells = Cells(Router.single_block(), np.array([0, len(rows)]), rows, np.zeros(len(rows)))
     return cells.find(points, n_jobs)
 
 
@@ -207,15 +208,14 @@ def nearest_points(points: Any, rows: Any, n_jobs: int | None) -> Labels:
     return nearest
 
 
-def column_names(table: Any) -> list[Any]:
+def names_in_frame(table: Any) -> list[Any]:
     """Names of the columns of a DataFrame; an empty list for other tables."""
-    columns = getattr(table, "columns", None)
-    return [] if columns is None else list(columns)
+    return list(table.columns) if is_frame(table) else []
 
 
 def check_pair(X: Any, release: Any) -> tuple[Floats, Floats]:
     """Return a table and its release as arrays of finite floats, or raise if they do not match."""
-    names, released_names = column_names(X), column_names(release)
+    names, released_names = names_in_frame(X), names_in_frame(release)
     X, release = check_records(X), check_records(release, name="release")
     if X.shape != release.shape:
         raise ValueError(f"release of shape {release.shape} must have the shape of X, {X.shape}.")

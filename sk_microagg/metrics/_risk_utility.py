@@ -14,13 +14,13 @@ from sklearn.utils.validation import has_fit_parameter
 
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._scaling import make_scaler, scale
+from sk_microagg._utils._space import make_scaler, scale
 from sk_microagg._utils._statistics import share_of_total
 from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._typing import Estimator, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_k, check_n_jobs, check_records, own_copy
+from sk_microagg.generalization._base import check_generalizes_all
 from sk_microagg.metrics._anonymity import row_classes
-from sk_microagg.metrics._attributes import correlation_change, correlations_of
 from sk_microagg.metrics._disclosure import (
     INTERVAL,
     RANKS,
@@ -29,7 +29,7 @@ from sk_microagg.metrics._disclosure import (
     rank_disclosure,
     ranks_of,
 )
-from sk_microagg.metrics._diversity import (
+from sk_microagg.metrics._groups import (
     closeness,
     diversity,
     homogeneity,
@@ -38,6 +38,7 @@ from sk_microagg.metrics._diversity import (
 )
 from sk_microagg.metrics._linkage import RecordLinkage, linkage_of, record_linkage, units_of
 from sk_microagg.metrics._mixed import MixedPair, are_numbers, holds_only_numbers, pair_of
+from sk_microagg.metrics._utility import correlation_change, correlations_of
 from sk_microagg.privacy._columns import RoleColumns
 
 FIELDS = [
@@ -198,6 +199,7 @@ def _row(
         roles["unit"] = unit
     start = perf_counter()
     release = estimator.fit_transform(X, **roles)
+    check_generalizes_all(estimator)
     seconds = perf_counter() - start
     if records is None or isinstance(estimator, TableAggregator):
         classes, measures = _measures_of_any_kind(X, release, estimator, unit)

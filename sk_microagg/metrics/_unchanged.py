@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from sk_microagg._utils._tables import as_table, columns_of, is_frame
+from sk_microagg._utils._tables import column_names, columns_of
 from sk_microagg._utils._typing import Array, Booleans, Labels, TableLike
 from sk_microagg.metrics._anonymity import classes_of, is_on_dask
 from sk_microagg.metrics._linkage import expected_if_linked
@@ -72,7 +72,7 @@ def unchanged_uniqueness(
 
     k-anonymity is about the anonymized columns only. An intruder who knows a combination of other
     released values that nobody else has finds the row of that person all the same. So pass all
-    columns that are released unchanged, but those that no intruder can know.
+    columns that are released unchanged, except those that no intruder can know.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def unchanged_uniqueness(
 
     See Also
     --------
-    determined_columns : Anonymized columns that others give away.
+    determined_columns : Anonymized columns that others determine.
     homogeneity : What groups disclose about a column that is released unchanged.
 
     Notes
@@ -121,7 +121,10 @@ def unchanged_uniqueness(
         unique, *with_release = unchanged_uniqueness_on_dask(labels_or_release, unchanged)
         return UnchangedUniqueness(unique, (), (), 0, *with_release)
     groups = classes_of(labels_or_release, "labels_or_release")
-    names, codes = names_of(unchanged), [codes_of(c)[0] for c in columns_of(unchanged, "unchanged")]
+    names, codes = (
+        column_names(unchanged),
+        [codes_of(c)[0] for c in columns_of(unchanged, "unchanged")],
+    )
     check_consistent_length(groups, codes[0])
     units = np.arange(len(groups)) if unit is None else codes_of(unit)[0]
     check_consistent_length(groups, units)
@@ -193,11 +196,3 @@ def _combined(codes: list[Array], units: Array) -> tuple[list[float], list[Any],
     # What is unique by some columns is so by more of them.
     shares = np.logical_or.accumulate(is_unique).mean(axis=1)
     return shares.tolist(), [columns for _, columns in best], n_combined
-
-
-def names_of(table: Any) -> list[str]:
-    """Names of the columns of a table; x0, x1 and so on if they have none."""
-    table = as_table(table)
-    if is_frame(table):
-        return [str(name) for name in table.columns]
-    return [f"x{j}" for j in range(len(columns_of(table, "table")))]

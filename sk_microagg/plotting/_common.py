@@ -8,7 +8,7 @@ from sk_microagg._model._fitted_groups import release_of
 from sk_microagg._model._points import routing_of
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import percent_of_axis
-from sk_microagg._utils._scaling import scale
+from sk_microagg._utils._space import scale
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, Axes, Floats
 from sk_microagg._utils._validation import check_records

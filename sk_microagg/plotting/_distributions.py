@@ -8,10 +8,11 @@ import numpy as np
 
 from sk_microagg._utils._formatting import bound_in_words, share_of_people, whole_percent
 from sk_microagg._utils._missing import n_people, take_units
-from sk_microagg._utils._tables import DATE, cells_of, columns_of, is_frame, missing_cells
+from sk_microagg._utils._tables import DATE, cells_of, column_names, columns_of, missing_cells
 from sk_microagg._utils._typing import Array, Floats
 from sk_microagg.generalization._grid import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT, is_number
+from sk_microagg.metrics._mixed import check_names_match, names_in_frame
 from sk_microagg.plotting._panels import Bars, Histogram, Note, numbers_of_dates
 
 MOST_BINS, FEWEST_BINS = 30, 5
@@ -33,44 +34,27 @@ def compare_columns(
     """Count the values of each column of two tables; `categorical` are numbers of columns.
 
     With `at_least` above 1, every bin or bar of the original stands for at least that number of
-    people, who are records if `units` does not tell whose these are: bins and categories with fewer
+    people, or of records without `units`: bins and categories with fewer
     are merged. Bins then lie within the range of the release, and values outside are counted as its
     minimum or maximum.
 
     With `is_fixed`, bins depend on X only, and their ends are rounded: the counts of X in bins that
-    move with the release would tell of single records if there were several releases.
+    move with the release would reveal single records if there were several releases.
     """
     before, after = columns_of(X, "X"), columns_of(release, "release")
     shapes = [(len(table[0]), len(table)) for table in (before, after)]
     if shapes[0] != shapes[1]:
         raise ValueError(f"release of shape {shapes[1]} must have the shape of X, {shapes[0]}.")
-    _check_order(X, release)
-    names = column_names(X, len(before), feature_names)
+    check_names_match(names_in_frame(X), names_in_frame(release))
+    names = column_names(X) if feature_names is None else [str(name) for name in feature_names]
+    if len(names) != len(before):
+        raise ValueError(f"feature_names={names!r} must be {len(before)} names, one per column.")
     return [
         _count_categories(name, old, new, at_least, units)
         if number in categorical
         else _compare(name, old, new, at_least, units, is_fixed)
         for number, (name, old, new) in enumerate(zip(names, before, after, strict=True))
     ]
-
-
-def _check_order(X, release):
-    names, released = (list(t.columns) if is_frame(t) else [] for t in (X, release))
-    if names != released and set(names) == set(released):
-        raise ValueError(
-            f"release has the columns {released}: they must be in the order of X, {names}."
-        )
-
-
-def column_names(X: Any, n_columns: int, given: Sequence[str] | None = None) -> list[str]:
-    """Names of the columns: those given, those of a frame, or x0, x1, ..."""
-    if given is not None:
-        if len(given) != n_columns:
-            raise ValueError(
-                f"feature_names={list(given)!r} must be {n_columns} names, one per column."
-            )
-        return [str(name) for name in given]
-    return [str(name) for name in X.columns] if is_frame(X) else [f"x{j}" for j in range(n_columns)]
 
 
 def _compare(name, before, after, at_least, units, is_fixed):

@@ -1,7 +1,10 @@
 """The panel of a column before and after: a histogram, bars or a note."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import UTC
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +17,7 @@ from sk_microagg._utils._tables import (
     missing_cells,
     number_of_date,
 )
-from sk_microagg._utils._typing import Axes
+from sk_microagg._utils._typing import Array, Axes
 from sk_microagg.plotting._common import FILL, INK, SOFT, percent_axis, short_numbers, tidy
 
 FEWEST_ROWS = 5
@@ -107,30 +110,8 @@ def _shortened(label, longest=LONGEST_LABEL):
     return label if len(label) <= longest else f"{label[: longest - 1]}…"
 
 
-def numbers_of_dates(column):
-    """A column of dates as numbers, and their unit.
-
-    Parameters
-    ----------
-    column : Series or ndarray
-        The column.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n_cells,) or None
-        Days since 1970 for dates, days for durations, hours for times of day; NaN for missing ones.
-        None if the column does not hold dates, or holds several of these.
-
-    unit : {"date", "days", "hours"} or None
-        The unit.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sk_microagg.plotting._panels import numbers_of_dates
-    >>> numbers_of_dates(pd.Series(pd.to_datetime(["1970-01-02 12:00", None])))
-    (array([1.5, nan]), 'date')
-    """
+def numbers_of_dates(column: Any) -> tuple[Array | None, str | None]:
+    """A column of dates as numbers, and their unit."""
     if not holds_dates(column):
         return None, None
     known = np.flatnonzero(~missing_cells(column))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._statistics import group_means, group_sizes
+from sk_microagg._utils._tables import column_names
 from sk_microagg._utils._typing import (
     Axes,
     Estimator,
@@ -23,7 +24,6 @@ from sk_microagg._utils._typing import (
 from sk_microagg._utils._validation import check_count, check_records
 from sk_microagg.metrics._mixed import are_numbers
 from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, axes_for, points_of, tidy
-from sk_microagg.plotting._distributions import column_names
 from sk_microagg.plotting._released_groups import Plane, outline
 
 
@@ -171,8 +171,7 @@ class PartitionDisplay:
             The display, after plotting.
         """
         check_count("max_groups", max_groups)
-        first_name = column_names(X, 1)[0]
-        X = check_records(X)
+        table, X = X, check_records(X)
         labels = column_or_1d(labels)
         check_consistent_length(X, labels)
         _, labels = np.unique(labels, return_inverse=True)
@@ -180,7 +179,7 @@ class PartitionDisplay:
             means = group_means(X, labels)[:, 0]
             place = np.argsort(np.argsort(means, kind="stable"))
             points = np.column_stack([X[:, 0], 1 + place[labels]])
-            axis_names = (first_name, "group, ordered by centroid")
+            axis_names = (column_names(table)[0], "group, ordered by centroid")
         else:
             plane = Plane(X)
             points, axis_names = plane.place(X), plane.axis_names()

@@ -153,7 +153,7 @@ class RiskUtilityDisplay:
             One or several sensitive columns, see :func:`sk_microagg.metrics.risk_utility`.
 
         unit : array-like or Series of shape (n_samples,), or None, default=None
-            Who each record belongs to, see there.
+            Who each record belongs to, see :func:`sk_microagg.metrics.risk_utility`.
 
         risk : {"expected_matches", "homogeneity", "closeness", "units_per_group"}, \
                 default="expected_matches"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sk_microagg._kernels import CallbackGuard
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._typing import Array, Booleans, Labels
 from sk_microagg.privacy._registry import CONSTRAINTS, Front
 
@@ -84,9 +84,10 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         assert cls.front is not None
         first, *others = cls.front.options
         if values.get(first.name) is None:
-            given = [o.name for o in others if values.get(o.name, o.default) != o.default]
-            if given:
-                raise ValueError(f"{given[0]} needs {first.name}.")
+            for option in others:
+                value = values.get(option.name, option.default)
+                if value != option.default:
+                    raise ValueError(f"{option.parameter}={value!r} needs {first.parameter}.")
             return None
         parameters = {o.parameter: values.get(o.name, o.default) for o in cls.front.options}
         constraint = cls(**parameters)
@@ -114,8 +115,18 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def can_be_counted(self) -> bool:
-        """Whether figures follow from how often a group has each value: `measure_counts`."""
-        return hasattr(self, "measure_counts")
+        """Whether it holds part by part: its own class has `measure_counts`, or it is on units."""
+        # A subclass may measure something else than its parent counts.
+        return self.is_about_units or "measure_counts" in vars(type(self))
+
+    @property
+    def uses_order(self) -> bool:
+        """Whether figures depend on the order of an ordered type."""
+        return False
+
+    def table_of_counts(self, table: Any, counts: Array) -> Any:
+        """Return what `prepare` returns for the whole table, given how often it has each code."""
+        return table
 
     @property
     def demanded(self) -> float:

@@ -118,7 +118,14 @@ class TCloseness(Constraint):
 
     @property
     def can_be_counted(self) -> bool:
-        return not self._has_tree
+        return super().can_be_counted and not self._has_tree
+
+    @property
+    def uses_order(self) -> bool:
+        return True
+
+    def table_of_counts(self, table: Any, counts: Array) -> Any:
+        return type(table)(counts)
 
     def in_words(self, figure: float) -> str:
         # What was demanded is a bound, too, and may be the smaller one.

@@ -6,8 +6,14 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._utils._formatting import printable
-from sk_microagg._utils._similar import texts_of, warn_of_similar_values
-from sk_microagg._utils._tables import check_types, columns_of, is_frame, is_null
+from sk_microagg._utils._tables import (
+    check_types,
+    columns_of,
+    is_frame,
+    is_null,
+    texts_of,
+    warn_of_similar_values,
+)
 from sk_microagg.privacy._codes import as_column
 
 

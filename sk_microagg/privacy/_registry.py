@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from sk_microagg.privacy._base import Constraint
-
-# By the name of the first option.
-CONSTRAINTS: dict[str, type[Constraint]] = {}
+# Classes of constraints, by the names of their first options.
+CONSTRAINTS: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,17 @@ class ConstraintOption:
 
     default : object, default=None
         The value if it is not given.
+
+    See Also
+    --------
+    Front : Has the options of a constraint.
+
+    Examples
+    --------
+    >>> from sk_microagg.privacy import ConstraintOption
+    >>> option = ConstraintOption("spread", "least", "positive", "numbers differ by at least S")
+    >>> option.default is None
+    True
     """
 
     name: str
@@ -55,14 +63,27 @@ class Front:
     options : tuple of ConstraintOption
         Its options; the first one demands it.
 
-    label, meaning : str
-        What the page calls its first option, and what that means.
+    label : str
+        What the page calls its first option.
+
+    meaning : str
+        What that means.
 
     choice : str
         A value of it in words, as in "At least {}".
 
     choices : tuple of float
         Values to choose from on the page.
+
+    See Also
+    --------
+    Constraint : Has it as the attribute `front`.
+
+    Examples
+    --------
+    >>> from sk_microagg.privacy import LDiversity
+    >>> LDiversity.front.title, [option.name for option in LDiversity.front.options]
+    ('l-diversity', ['l', 'l_kind', 'c'])
     """
 
     title: str
@@ -73,7 +94,13 @@ class Front:
     choices: tuple[float, ...]
 
 
-def constraints_from(values: Mapping[str, Any]) -> list[Constraint]:
+def known_constraints() -> dict[str, Any]:
+    """The classes by the names of their first options: those on units first, then by name."""
+    in_order = sorted(CONSTRAINTS, key=lambda name: (not CONSTRAINTS[name].is_about_units, name))
+    return {name: CONSTRAINTS[name] for name in in_order}
+
+
+def constraints_from(values: Mapping[str, Any]) -> list[Any]:
     """The constraints that values of options ask for; raise ValueError if they contradict."""
-    made = [constraint.from_options(values) for _, constraint in sorted(CONSTRAINTS.items())]
+    made = [constraint.from_options(values) for constraint in known_constraints().values()]
     return [constraint for constraint in made if constraint is not None]

@@ -75,14 +75,12 @@ class Strata:
         order = np.argsort(self.numbers, kind="stable")
         return np.split(order, np.cumsum(np.bincount(self.numbers))[:-1])
 
-    def parts(
-        self, method: Any, random_state: RandomState, rules: Rules
-    ) -> Iterator[tuple[Labels, Any, Any, Rules]]:
-        """Yield the records of each stratum, and its share of a method, seed and rules."""
+    def parts(self, method: Any, random_state: RandomState) -> Iterator[tuple[Labels, Any, Any]]:
+        """Yield the records of each stratum, and its share of a method and a seed."""
         seeds = seeds_of_parts(method.seed(random_state), len(self))
         for rows, seed in zip(self.rows_of_all(), seeds, strict=True):
             share = len(rows) / len(self.numbers)
-            yield rows, method.with_share_of_time(share), seed, rules.subset(rows)
+            yield rows, method.with_share_of_time(share), seed
 
     def check(self, k: int, rules: Rules) -> None:
         """Raise an error if a stratum has fewer than `k` records, or violates a rule as a whole.

@@ -18,7 +18,7 @@ from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_verbose
 from sk_microagg.privacy import Rules
-from sk_microagg.refiners._anneal import Schedule, anneal
+from sk_microagg.refiners._annealing import Schedule, anneal
 from sk_microagg.refiners._base import N_STEPS, Progress, Refiner
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange, exchange, warn_if_unfinished
@@ -55,7 +55,7 @@ class Auto(CallbackSupportMixin, Refiner):
     records on; under constraints beyond k twice as many where records are few, and 100 if a
     constraint is written in Python. The loss is lower than that of :class:`Exchange` alone, often
     by 5 to 30%; up to 5000 records it is never higher. With more records and at least 20 columns,
-    exchanges alone are made if a short trial tells that annealing would not help.
+    exchanges alone are made if annealing does not help in a short trial.
     :class:`Recombination` finds still less loss if it is given more time. Ctrl-C ends it with the
     best partition found so far, and a warning says so; a second Ctrl-C raises KeyboardInterrupt.
 
@@ -78,8 +78,8 @@ class Auto(CallbackSupportMixin, Refiner):
     Notes
     -----
     Without a `random_state` the seed is 0, so that the result is always the same for the same
-    table. This is for privacy: whoever has two releases of one table from different partitions can
-    intersect the groups, and finds some of fewer than k records.
+    table. This is for privacy: an intruder who has two releases of one table from different
+    partitions can intersect the groups, and finds some of fewer than k records.
 
     Examples
     --------

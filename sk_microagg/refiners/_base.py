@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sk_microagg._utils._base import BaseEstimator
+from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._progress import ProgressLine, seconds_left
 from sk_microagg._utils._typing import (
     Estimator,
@@ -80,8 +80,8 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
             results.
 
         rules : Rules or None, default=None
-            Constraints that every group must satisfy, before and after. Not every refiner can keep
-            to them: the others raise an error.
+            Constraints that every group must satisfy, before and after. Refiners that do not
+            support constraints raise an error.
 
         Returns
         -------
@@ -132,8 +132,8 @@ def check_keeps_rules(refiner: object) -> None:
     """Raise an error unless a refiner keeps to constraints beyond k."""
     if not getattr(refiner, "keeps_rules", False):
         raise ValueError(
-            f"refiner={refiner!r} does not know constraints beyond k, and would violate them. With "
-            "`privacy` or `unit`, use None, 'auto', 'local_search', 'iterated_local_search', "
+            f"refiner={refiner!r} does not support constraints beyond k, and would violate them. "
+            "With `privacy` or `unit`, use None, 'auto', 'local_search', 'iterated_local_search', "
             "'annealing' or 'recombination'."
         )
 

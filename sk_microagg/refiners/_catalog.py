@@ -88,7 +88,7 @@ class Catalog:
         return np.sort(np.concatenate([present, others]))
 
     def choices_of_records(self, labels, records, n_choices):
-        """Return groups to choose from as `choices` does, but so many for each of the records."""
+        """Return groups to choose from as `choices` does, at least this many for each record."""
         present, others = self._better_within(labels, records)
         held = self.held_by[records][:, others].tocoo()
         order = np.lexsort((self.reduced[others[held.col]], held.row))

@@ -156,7 +156,7 @@ def make_chain(*refiners: SupportsRefine | str) -> Chain:
     ----------
     *refiners : str or Refiner
         The refiners, in the order in which they are applied: names such as "exchange", or objects.
-        Those that have a name are steps of this name, others of that of their class in lower case.
+        A step is named after the name of its refiner, or after its class in lower case.
 
     Returns
     -------

@@ -1,14 +1,13 @@
 """Cyclic exchanges of records among several groups."""
 
 import time
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_microagg._kernels import Descent, ExchangeGraph, Partition, Pool
-from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline, user_stacklevel
+from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline, warn_user
 from sk_microagg._utils._statistics import distinct_records, group_means, twins_of
 from sk_microagg._utils._typing import Codes, Floats, Labels
 from sk_microagg._utils._validation import check_count
@@ -16,7 +15,7 @@ from sk_microagg.refiners._base import Refiner
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._neighborhoods import MAX_NEIGHBORS, MIN_NEIGHBORS, Neighborhoods
 
-# With as many columns, most groups may gain from a swap, as far as a quick test can tell. If there
+# From this many columns on, most groups may gain from a swap by a quick test. If there
 # are many records, too, swaps are tried between the groups of near records only. Each record has as
 # many of these as there are columns, within limits: the more columns, the more records are about
 # equally near.
@@ -123,11 +122,10 @@ def exchange(
 def warn_if_unfinished(is_diagram: bool) -> None:
     """Warn if the exchange at the end of a search had too little time."""
     if not is_diagram:
-        warnings.warn(
+        warn_user(
             "The search ended before the partition was a power diagram: transform may not give "
             "every record the centroid of its own group.",
             ConvergenceWarning,
-            stacklevel=user_stacklevel(),
         )
 
 
@@ -152,7 +150,7 @@ class FinalExchange:
 
         It may take a little longer than the time limit, and goes on for a moment after Ctrl-C: an
         exchange that is cut short leaves groups for which `transform` is not exact. Under rules
-        beyond k there are only swaps and shifts: cycles do not know rules.
+        beyond k there are only swaps and shifts: cycles do not support constraints.
         """
         seconds = self.deadline.at + self.grace - time.monotonic()
         deadline = Deadline(seconds, grace=SECONDS_TO_FINISH)

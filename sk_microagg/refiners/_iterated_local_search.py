@@ -172,7 +172,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
                 return partition, Descent(partition, seed=seed, guards=guards), guards
 
             total = total_sum_of_squares(X)
-            best, trace, n_iter = self.search(begin, total, random_state, end, context)
+            best, trace, n_iter = self._run_searches(begin, total, random_state, end, context)
             labels = final.run(neighborhoods, best)
             warn_if_interrupted("the result is the best partition found so far")
         result = (trace[-1, 0], deadline.seconds_gone(), Partition(X, labels, k).sse)
@@ -188,7 +188,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
     def _seconds(self) -> float:
         return math.inf if self.time_limit is None else self.time_limit
 
-    def search(
+    def _run_searches(
         self,
         begin: Callable[[int, int, np.random.RandomState], Start],
         total: float,
@@ -196,38 +196,7 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         deadline: Deadline,
         context: Any = None,
     ) -> tuple[Labels, Floats, int]:
-        """Search partitions of any kind.
-
-        Parameters
-        ----------
-        begin : callable
-            Given the number of a search, its seed and its RandomState, returns the initial
-            partition, the descent that improves it, and guards that its groups must satisfy, or
-            None.
-
-        total : float
-            The cost that corresponds to an information loss of 1.
-
-        random_state : RandomState instance
-            Source of the seeds of the searches.
-
-        deadline : Deadline
-            When all searches have to end.
-
-        context : CallbackContext or None, default=None
-            The task that the searches belong to, for callbacks.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The best partition of all searches.
-
-        trace : ndarray of shape (n_improvements, 3)
-            Course of the best search: iteration, seconds since its start, and cost.
-
-        n_iter : int
-            Number of iterations performed, in all searches.
-        """
+        """Search partitions of any kind, each from the start that `begin` makes."""
         n_rounds = math.ceil(self.n_init / effective_n_jobs(self.n_jobs))
         seconds = deadline.seconds_left() / n_rounds
         n_iterations = self.max_iter * self.n_init

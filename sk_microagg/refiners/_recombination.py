@@ -1,21 +1,88 @@
 """Recombination: the best partition made of the groups of several annealing runs."""
 
+from __future__ import annotations
+
 import math
-from typing import TYPE_CHECKING
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 
+from sk_microagg._kernels import Partition
 from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import total_sum_of_squares
-from sk_microagg._utils._typing import Floats, Labels
+from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
 from sk_microagg.privacy import Rules
-from sk_microagg.refiners._base import N_STEPS, Progress, Refiner
+from sk_microagg.refiners._annealing import Schedule, anneal
+from sk_microagg.refiners._base import N_STEPS, Part, Progress, Refiner
+from sk_microagg.refiners._catalog import RELATIVE_GAP, members_of_all, with_part
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
-from sk_microagg.refiners._recombine import RUNS_PER_ROUND, Search
+from sk_microagg.refiners._relaxation import OutOfTimeError
+from sk_microagg.refiners._selection import Selection
+
+# Default number of steps per record of an initial run.
+STEPS_OF_INITIAL_RUN = 5_000
+
+# With a time limit, there are fewer initial runs rather than runs of fewer steps than this per
+# record, times k; a single one may have fewer.
+MIN_STEPS_TIMES_K = 10_000
+
+# If the time limit allows fewer steps than this per record, times k², one run takes all of it.
+MIN_STEPS_TO_RECOMBINE = 6_000
+
+# Up to this many times as many steps, a trial decides whether to recombine: a run that takes this
+# share of the time limit, and the relaxation, which must be near the loss of the run. Where it is
+# far, groups of different runs rarely fit together, and one long run finds better ones. The gap may
+# be this share of the loss, times how many times as many steps there are.
+MAX_DOUBT = 4.0
+SHARE_OF_TRIAL = 0.03
+SMALL_GAP = 0.01
+
+# About the number of annealing steps per second: these decisions need no exact number.
+STEPS_PER_SECOND = 15_000_000
+
+# Runs per round, and how many of the latest runs must agree on a group for it to be kept.
+RUNS_PER_ROUND = 4
+RUNS_TO_AGREE = 8
+
+# Share of the time limit for all initial runs together.
+SHARE_OF_INITIAL_RUNS = 0.25
+
+# The length of a later run relative to an initial run: this factor times the share of the records
+# that it anneals, and at least MIN_LENGTH.
+LENGTH_FACTOR = 1.5
+MIN_LENGTH = 0.3
+
+# A group is disputed, too, if its reduced cost is above this share of its cost.
+COSTLY = 0.01
+
+# Half of the runs of a round keep the groups that the relaxation uses this much, and anneal the
+# other records. Where outliers are grouped decides how many records are left for their neighbors,
+# and so on: only the relaxation sees so far.
+DECIDED = 0.8
+
+# If fewer records are disputed than fill this many groups, all records are annealed again.
+MIN_DISPUTED_GROUPS = 4
+
+# Share of the time left that the runs of a round take at most: integer programs follow.
+MAX_SHARE_OF_RUNS = 0.6
+
+# Seconds that a run gets at least.
+MIN_SECONDS = 1e-3
+
+# Runs with different schedules find a larger variety of groups than seeds alone. Many jumps help
+# where far outliers can be grouped in very different ways, from which short steps do not escape.
+SCHEDULES = (
+    Schedule(),
+    Schedule(base_effort=0.1),
+    Schedule(jump_rate=16.0),
+    Schedule(base_effort=1.0),
+)
 
 
 class Recombination(CallbackSupportMixin, Refiner):
@@ -174,3 +241,209 @@ class Recombination(CallbackSupportMixin, Refiner):
             check_number("time_limit", self.time_limit, above=0, or_option=None)
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
+
+
+class Search:
+    """The state of a search: the groups seen so far, and those on which the latest runs agree."""
+
+    def __init__(
+        self,
+        parameters: Any,
+        X: Array,
+        neighborhoods: Any,
+        random_state: Any,
+        progress: Any,
+        deadline: Deadline,
+    ) -> None:
+        self.parameters = parameters
+        self.X, self.k = X, neighborhoods.k
+        self.neighborhoods = neighborhoods
+        self.random_state = random_state
+        self.time_limit = progress.time_limit
+        # Whether the time limit determines how much is done, and is not a mere limit.
+        self.is_timed = self.time_limit < math.inf and parameters.annealing_max_iter is None
+        self.progress = progress
+        self.deadline = deadline
+        self.selection = Selection(
+            X, self.k, random_state, parameters.node_limit, progress, deadline, self.is_timed
+        )
+        self.groups = self.selection.groups
+        self.seen: list[Any] = []
+        self.trace: list[Any] = []
+        self.n_rounds = 0
+        self.room = self._room()
+        self.n_runs, self.seconds_of_run = self._plan()
+
+    def run(self, labels: Labels) -> Labels:
+        """Return the best partition found, starting from a given one."""
+        self.note(labels)
+        if self.deadline.is_over():
+            return labels
+        if self.n_runs == 0:
+            return self._anneal_once(labels, self._seconds_left())
+        self.groups.add(labels)
+        best = labels
+        if self.room < MAX_DOUBT:
+            best = self._anneal_once(labels, SHARE_OF_TRIAL * self.time_limit)
+            if not self._is_worthwhile(best):
+                return self._anneal_once(best, self._seconds_left())
+        best = self._improve(best, [(best, np.arange(len(self.X)))], self.n_runs)
+        while (
+            self.trace[-1][2] > 0
+            and self.n_rounds < self.parameters.max_iter
+            and not self.deadline.is_over()
+            and not self.progress.stopped
+        ):
+            self.n_rounds += 1
+            best = self._improve(best, self._parts(best), RUNS_PER_ROUND)
+        return best
+
+    def note(self, labels: Labels) -> None:
+        """Add a partition to the trace."""
+        sse = self._sse(labels)
+        self.progress.note(sse)
+        self.trace.append((self.n_rounds, self.progress.seconds, sse))
+
+    def _sse(self, labels: Labels) -> float:
+        return Partition(self.X, labels, self.k).sse
+
+    def _room(self) -> Any:
+        """Return how many times as many steps there are as recombination needs at least."""
+        if self.neighborhoods.rules:
+            return 0.0
+        if not self.is_timed:
+            return math.inf
+        steps_per_record = STEPS_PER_SECOND * self.deadline.seconds_left() / len(self.X)
+        return steps_per_record / (MIN_STEPS_TO_RECOMBINE * self.k**2)
+
+    def _plan(self) -> tuple[Any, Any]:
+        """Return the number of initial runs and their seconds; 0 for one run and nothing else."""
+        n_init = self.parameters.n_init
+        if self.room < 1.0:
+            return 0, math.inf
+        if self.time_limit == math.inf:
+            return n_init, math.inf
+        seconds = SHARE_OF_INITIAL_RUNS * self.time_limit
+        if not self.is_timed:
+            return n_init, seconds / self._n_batches(n_init)
+        steps_per_record = self.room * MIN_STEPS_TO_RECOMBINE * self.k**2
+        share_of_run = MIN_STEPS_TIMES_K * self.k / (SHARE_OF_INITIAL_RUNS * steps_per_record)
+        n_batches = min(max(int(1 / share_of_run), 1), self._n_batches(n_init))
+        is_full = n_batches == self._n_batches(n_init)
+        n_runs = min(n_batches * effective_n_jobs(self.parameters.n_jobs), n_init)
+        return n_runs, seconds / n_batches if is_full else min(share_of_run, 1.0) * seconds
+
+    def _is_worthwhile(self, labels: Labels) -> bool:
+        """Whether recombination is worthwhile, given the partition of a short run."""
+        self.groups.add(labels)
+        if self.groups.cost_of(labels) == 0:
+            return False
+        return self.selection.is_near(labels, SMALL_GAP * self.room)
+
+    def _anneal_once(self, labels: Labels, seconds: float) -> Labels:
+        """Return the better one of a partition and of what a run makes of it.
+
+        With the seconds of the whole search, it is the run of `Annealing`: it gets the same seed,
+        and nothing else takes time.
+        """
+        (seed,) = self.random_state.randint(np.iinfo(np.int32).max, size=1)
+        run, trace, _ = anneal(
+            self.neighborhoods,
+            labels,
+            seed,
+            SCHEDULES[0],
+            self._max_iter(1.0),
+            seconds,
+            self.progress,
+        )
+        before, after = trace[0][2], trace[-1][2]
+        if after > before:
+            return labels
+        if after < before:
+            self.note(run)
+        return run
+
+    def _improve(self, labels: Labels, parts: Any, n_runs: int) -> Labels:
+        """Anneal parts of partitions in several runs, and recombine the groups of all runs.
+
+        Each part is a partition, with the records to anneal.
+        """
+        left = MAX_SHARE_OF_RUNS * self._seconds_left() / self._n_batches(n_runs)
+        runs = []
+        for start, records in parts:
+            length = 1.0
+            if self.n_rounds > 0:
+                length = max(MIN_LENGTH, LENGTH_FACTOR * len(records) / len(self.X))
+            seconds = min(length * self.seconds_of_run, left)
+            max_iter = self._max_iter(length)
+            runs += self._anneal(start, records, n_runs // len(parts), max_iter, seconds)
+        if self.deadline.is_over():
+            return min([labels, *runs], key=self._sse)
+        self.seen = [*self.seen, *(set(self.groups.add(run)) for run in runs)][-RUNS_TO_AGREE:]
+        # The given partition is a poor place to start from.
+        best = self.selection.best_of([labels, *runs] if self.n_rounds > 0 else runs)
+        if self.groups.cost_of(best) >= (1 - RELATIVE_GAP) * self.groups.cost_of(labels):
+            return labels
+        self.note(best)
+        return best
+
+    def _parts(self, labels: Labels) -> Any:
+        """Return what the runs of a round anneal: partitions, each with some of its records."""
+        if self.selection.relaxation is None:
+            return [(labels, np.arange(len(self.X)))]
+        disputed = labels, self._disputed(labels)
+        try:
+            undecided = self.selection.relaxation.decided(DECIDED, self.deadline)
+        except OutOfTimeError:
+            return [disputed]
+        is_large = len(undecided[1]) >= MIN_DISPUTED_GROUPS * self.k
+        return [undecided, disputed] if is_large else [disputed]
+
+    def _disputed(self, labels: Labels) -> Any:
+        """Return the records of groups on which the latest runs disagree; all if they are few."""
+        if len(self.seen) < 2:
+            return np.arange(len(self.X))
+        groups = members_of_all(labels)
+        is_disputed = self.groups.is_costly(labels, self.selection.relaxation, COSTLY)
+        for group in groups:
+            is_disputed[list(group)] |= not all(group in run for run in self.seen)
+        records = np.flatnonzero(is_disputed)
+        return records if len(records) >= MIN_DISPUTED_GROUPS * self.k else np.arange(len(self.X))
+
+    def _anneal(
+        self, labels: Labels, records: Array, n_runs: int, max_iter: float, seconds: float
+    ) -> list[Any]:
+        """Return partitions of all records, in each of which the given records were annealed."""
+        neighborhoods = self.neighborhoods
+        if len(records) < len(self.X):
+            neighborhoods = neighborhoods.among(records, self.deadline)
+        _, start = np.unique(labels[records], return_inverse=True)
+        part = Partition(np.ascontiguousarray(self.X[records]), start, self.k)
+        rest = self._sse(labels) - part.sse
+        progress = Part(self.progress, rest)
+        seeds = self.random_state.randint(np.iinfo(np.int32).max, size=n_runs)
+        runs = Parallel(n_jobs=self.parameters.n_jobs, require="sharedmem")(
+            delayed(self._run)(neighborhoods, start, seed, schedule, max_iter, seconds, progress)
+            for seed, schedule in zip(seeds, cycle(SCHEDULES), strict=False)
+        )
+        return [with_part(labels, records, run) for run in runs if run is not None]
+
+    def _run(self, neighborhoods: Any, *options: Any) -> Any:
+        """Return the partition of one run; None if time is up before it begins."""
+        return None if self.deadline.is_over() else anneal(neighborhoods, *options)[0]
+
+    def _max_iter(self, length: float) -> float:
+        """Return the number of steps of a run, given its length relative to an initial run."""
+        if self.n_runs == 0:
+            length *= self.parameters.n_init  # in the place of all initial runs
+        if self.parameters.annealing_max_iter is not None:
+            return math.ceil(length * self.parameters.annealing_max_iter)
+        if self.is_timed:
+            return math.inf
+        return math.ceil(length * STEPS_OF_INITIAL_RUN * len(self.X))
+
+    def _seconds_left(self) -> float:
+        return max(self.deadline.seconds_left(), MIN_SECONDS)
+
+    def _n_batches(self, n_runs: int) -> int:
+        return math.ceil(n_runs / effective_n_jobs(self.parameters.n_jobs))

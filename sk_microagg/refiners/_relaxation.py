@@ -7,7 +7,11 @@ from the bound, so that good partitions consist of groups of small reduced cost.
 approximate: nothing is proven with them.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,8 +20,9 @@ from sk_microagg._bound._repair import Repair, near_records, scaled, sums_of_nea
 from sk_microagg._bound._sets import ColumnPool, Cuts, Sets, squared_errors
 from sk_microagg._bound._settings import SETTINGS
 from sk_microagg._kernels import Ascent, GroupFinder
-from sk_microagg._utils._deadline import NEVER
+from sk_microagg._utils._deadline import NEVER, Deadline
 from sk_microagg._utils._statistics import group_means
+from sk_microagg._utils._typing import Array
 from sk_microagg.builders import MDAV
 
 # Number of records near each among which groups are looked for, and at least this many times k.
@@ -46,29 +51,9 @@ class OutOfTimeError(Exception):
 
 
 class Relaxation:
-    """The linear relaxation, with columns and cuts that are found on the way.
+    """The linear relaxation, with columns and cuts that are found on the way."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records, not all equal.
-
-    k : int
-        Minimum group size, at least 2.
-
-    deadline : Deadline, default=NEVER
-        When to raise OutOfTimeError.
-
-    Attributes
-    ----------
-    duals : ndarray of shape (n_samples + n_cuts,)
-        The dual variables of records and of cuts, in the units of `records`.
-
-    is_settled : bool
-        Whether the last ascent found neither new columns nor cuts.
-    """
-
-    def __init__(self, X, k, deadline=NEVER):
+    def __init__(self, X: Array, k: int, deadline: Deadline = NEVER) -> None:
         self.k = k
         self.n = len(X)
         self.records, self.exponent = scaled(X)
@@ -182,23 +167,13 @@ class Relaxation:
             self.duals = np.concatenate([self.duals, np.zeros(n_new)])
         return n_new
 
-    def rounded(self, random_state, preferred=(), deadline=NEVER):
+    def rounded(
+        self, random_state: Any, preferred: Sequence[Any] = (), deadline: Deadline = NEVER
+    ) -> Any:
         """Return a partition made of the columns that the fractional partition uses most.
 
         Random numbers added to the use make each call return another one. The records that are
         left over are grouped by MDAV.
-
-        Parameters
-        ----------
-        random_state : RandomState instance
-            Source of the random numbers, of their size, and of how much is preferred.
-
-        preferred : list of tuples of int, default=()
-            Groups, in ascending order of records, that are taken as if they were used more: from
-            not at all to as if the fractional partition contained them.
-
-        deadline : Deadline, default=NEVER
-            When to raise OutOfTimeError.
         """
         use = self._used(MIN_USE)
         preference, noise = random_state.random_sample(2)
@@ -211,25 +186,8 @@ class Relaxation:
         labels, _ = self._completed([list(groups[number]) for number in order], deadline)
         return labels
 
-    def decided(self, min_use, deadline=NEVER):
-        """Return a partition that contains the columns of which the fractional one has enough.
-
-        Parameters
-        ----------
-        min_use : float
-            What is enough, above 0.5.
-
-        deadline : Deadline, default=NEVER
-            When to raise OutOfTimeError.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The partition; records that are undecided are grouped by MDAV.
-
-        undecided : ndarray of shape (n_undecided,)
-            The records in none of these columns.
-        """
+    def decided(self, min_use: float, deadline: Deadline = NEVER) -> tuple[Array, Array]:
+        """Return a partition that contains the columns of which the fractional one has enough."""
         columns = np.flatnonzero(self.pool.use >= min_use)
         order = columns[np.argsort(-self.pool.use[columns], kind="stable")]
         return self._completed([self.pool.members_of(column) for column in order], deadline)
@@ -243,7 +201,7 @@ class Relaxation:
         return np.array([use.get(group, 0.0) for group in groups])
 
     def _used(self, least):
-        """Return the columns that are used at least so much, in ascending order, and their uses."""
+        """Return the columns whose use is at least this, in ascending order, and their uses."""
         return {
             tuple(sorted(self.pool.members_of(column).tolist())): self.pool.use[column]
             for column in np.flatnonzero(self.pool.use >= least)
@@ -273,17 +231,8 @@ class Relaxation:
                 labels[record] = np.argmin(np.einsum("ij,ij->i", gaps, gaps))
         return labels, left
 
-    def reduced_costs(self, holds, cost):
-        """Return the reduced costs of groups, in the units of X.
-
-        Parameters
-        ----------
-        holds : sparse array of shape (n_groups, n_samples)
-            Which records are in which groups.
-
-        cost : ndarray of shape (n_groups,)
-            The SSE of each group.
-        """
+    def reduced_costs(self, holds: Any, cost: Array) -> Any:
+        """Return the reduced costs of groups, in the units of X."""
         duals = np.ldexp(self.duals, 2 * self.exponent)
         reduced = cost - holds @ duals[: self.n]
         if len(self.cuts):
@@ -292,20 +241,10 @@ class Relaxation:
             reduced += shared @ duals[self.n :]
         return reduced
 
-    def promising_groups(self, groups, n_per_record, deadline=NEVER):
-        """Return groups of small reduced cost with their costs, as a dict.
-
-        Parameters
-        ----------
-        groups : list of tuples of int
-            Groups that are known to be good, from which others grow.
-
-        n_per_record : int
-            Number of groups of each record: those with the smallest reduced costs.
-
-        deadline : Deadline, default=NEVER
-            When to be content with what was found.
-        """
+    def promising_groups(
+        self, groups: list[Any], n_per_record: int, deadline: Deadline = NEVER
+    ) -> Any:
+        """Return groups of small reduced cost with their costs, as a dict."""
         found = Sets(self.records)
         found.add_each([np.array(group) for group in groups])
         for size in range(self.k, 2 * self.k):
@@ -322,7 +261,7 @@ class Relaxation:
             if len(best):
                 larger, _ = self._best_of(self._grown(best), n_per_record)
                 found.add(larger)
-        promising = {}
+        promising: dict[Any, float] = {}
         for size in range(self.k, 2 * self.k):
             if deadline.is_over():
                 break

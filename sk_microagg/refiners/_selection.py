@@ -1,10 +1,15 @@
 """Better partitions, selected from the groups of many: by a relaxation and integer programs."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._deadline import Deadline
+from sk_microagg._utils._typing import Array
 from sk_microagg.refiners._catalog import RELATIVE_GAP, Catalog, members_of_all, with_part
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import exchange
@@ -66,41 +71,18 @@ N_CHOICES_OF_RECORD = 16
 
 
 class Selection:
-    """The groups seen so far, and the linear relaxation that tells which of them fit together.
+    """The groups seen so far, and the linear relaxation that tells which of them fit together."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records.
-
-    k : int
-        Minimum group size.
-
-    random_state : RandomState instance
-        Source of random numbers.
-
-    node_limit : int
-        Maximum number of nodes of each integer program.
-
-    progress : Progress
-        Knows the time limit, and whether to stop.
-
-    deadline : Deadline
-        When to end.
-
-    is_timed : bool
-        Whether the time limit determines how much is done.
-
-    Attributes
-    ----------
-    groups : SeenGroups
-        The groups to select from.
-
-    relaxation : Relaxation or None
-        The relaxation; None before it is needed.
-    """
-
-    def __init__(self, X, k, random_state, node_limit, progress, deadline, is_timed):
+    def __init__(
+        self,
+        X: Array,
+        k: int,
+        random_state: Any,
+        node_limit: int,
+        progress: Any,
+        deadline: Deadline,
+        is_timed: bool,
+    ) -> None:
         self.X, self.k = X, k
         self.random_state = random_state
         self.node_limit = node_limit
@@ -235,21 +217,12 @@ class Selection:
 
 
 class SeenGroups:
-    """The groups seen in partitions of the same records, each with its cost.
+    """The groups seen in partitions of the same records, each with its cost."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The records.
-
-    k : int
-        Minimum group size.
-    """
-
-    def __init__(self, X, k):
+    def __init__(self, X: Array, k: int) -> None:
         self.X = X
         self.k = k
-        self.cost = {}
+        self.cost: dict[tuple[int, ...], float] = {}
 
     def add(self, labels):
         """Add the groups of a partition; return them, each as a tuple of its records."""
@@ -262,38 +235,20 @@ class SeenGroups:
         """Return the cost of a partition whose groups have been seen."""
         return sum(self.cost[group] for group in members_of_all(labels))
 
-    def recombine(self, labels, random_state, node_limit, deadline, relaxation, seconds=math.inf):
+    def recombine(
+        self,
+        labels: Array,
+        random_state: Any,
+        node_limit: int,
+        deadline: Deadline,
+        relaxation: Relaxation,
+        seconds: float = math.inf,
+    ) -> Array:
         """Return a better partition into groups seen so far, or `labels` if none is found.
 
         The partition is improved region by region: the groups of a region are replaced by the
         cheapest groups seen that cover the same records. Where that helps, the neighborhood of the
         new groups is visited again.
-
-        Parameters
-        ----------
-        labels : ndarray of shape (n_samples,)
-            A partition whose groups have been seen.
-
-        random_state : RandomState instance
-            Determines where regions start.
-
-        node_limit : int
-            Maximum number of nodes of each integer program.
-
-        deadline : Deadline
-            When to stop.
-
-        relaxation : Relaxation
-            Provides the reduced costs of groups. Regions start from groups whose reduced costs are
-            large, and only groups that can be part of a better cover are considered.
-
-        seconds : float, default=inf
-            Seconds of an integer program.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Group of each record, numbered from 0.
         """
         catalog = Catalog(self.cost, len(self.X), relaxation)
         for n_choices in N_CHOICES if seconds < math.inf else N_CHOICES_WITHOUT_LIMIT:

@@ -79,9 +79,7 @@ def names_people(n_distinct: int, n_known: int) -> bool:
 def warn_of_several_rows(lines: Mapping[str, str], may_use_unit: bool, progress: Any) -> None:
     """Warn that k does not count people."""
     for name, line in list(lines.items())[:N_LINES]:
-        text = "{column}: {line}; k counts rows." + (
-            " Count people: {advice}" if may_use_unit else ""
-        )
+        text = "{column}: {line}; k counts rows." + (" {Advice}" if may_use_unit else "")
         advice = (Option("unit", name),)
         progress.warn(Message("several_rows", text, name, line=line, advice=advice))
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import dask
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from dask.base import compute
+from dask.delayed import delayed
 
 from sk_microagg.encoding._kinds import NANOSECONDS
-from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._cells import Column
+from sk_microagg.files._column_kinds import check_type, column_of_type
 from sk_microagg.files._date_notation import DateNotation
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import Format
 from sk_microagg.files._number_notation import NumberNotation
-from sk_microagg.files._typed_columns import check_type, column_of_type
 from sk_microagg.release._cautions import is_identifier, names_people
 from sk_microagg.release._summary import describe_averages
 
@@ -110,11 +111,11 @@ def count_on_dask(frame: Any, columns: Sequence[str]) -> dict:
     """
     if not columns:
         return {}
-    count, merge = dask.delayed(_count_keys, pure=False), dask.delayed(_merged, pure=False)
+    count, merge = delayed(_count_keys, pure=False), delayed(_merged, pure=False)
     counts = [count(part, columns) for part in frame[columns].to_delayed()]
     while len(counts) > 1:
         counts = [merge(counts[i : i + 4]) for i in range(0, len(counts), 4)]
-    [by_column] = dask.compute(*counts)
+    [by_column] = compute(*counts)
     return {name: counts for name, (_, counts) in zip(columns, by_column, strict=True)}
 
 

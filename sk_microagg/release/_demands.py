@@ -19,14 +19,13 @@ from sk_microagg._utils._formatting import (
     rounded_up,
     whole_percent,
 )
-from sk_microagg._utils._similar import SIMILAR
+from sk_microagg._utils._tables import SIMILAR
 from sk_microagg.encoding._encoder import ADVICE, LOST
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._messages import (
     Message,
     Option,
     RequestError,
-    bad_input_as_request_error,
     one_line,
 )
 from sk_microagg.files._table import Table
@@ -55,8 +54,10 @@ def check_demands(request: ReleaseRequest) -> None:
             what = Option(_name_of(constraint), constraint.demanded)
             facts = {"needed": Option(needed), "columns": COLUMNS[needed]}
             raise RequestError("needs", text, constraint=what, **facts)
-        with bad_input_as_request_error():
+        try:
             constraint.check_parameters()
+        except (ValueError, TypeError) as error:
+            raise RequestError("bad_value", "{why}", why=one_line(error)) from error
 
 
 def _name_of(constraint: Constraint) -> str:
@@ -94,7 +95,7 @@ def warnings_as_messages(progress: Any) -> Iterator[None]:
         warnings.filterwarnings("always", "|".join(expected))
         yield
     for warning in caught:
-        text, has_advice, _ = one_line(warning.message).partition(ADVICE)
+        text, has_advice, _ = one_line(Warning(warning.message)).partition(ADVICE)
         if has_advice:
             advice = (Option("generalize"),)
             progress.warn(Message("estimator", "{text}{advice}.", text=text, advice=advice))
@@ -118,7 +119,7 @@ def warn_of_large_units(
         proposed = rounded_up(least / STEP_OF_PROPOSALS, 0) * STEP_OF_PROPOSALS
     text = "{share} of the rows of a group belong to one value of {column}, more than 1 in k={k}: "
     text += "{meaning}. "
-    text += "Bound it: {advice}{unless}, or release" if proposed < share else "Release"
+    text += "{Advice}{unless}, or release" if proposed < share else "Release"
     facts = {
         "share": whole_percent(rounded_up(share)),
         "k": k,
@@ -139,7 +140,7 @@ def facts_on_demands(
 ) -> dict:
     """What was demanded of each group and what holds, by the names of facts."""
     facts: dict[str, Fact] = {}
-    if n_units is not None:
+    if n_units is not None and share is not None:
         words = f"{n_units}  (different values of {unit}; {k} demanded)"
         facts["units per group"] = Fact(words, n_units)
         words = f"{at_most(share)} of the rows of a group belong to one of them"
@@ -177,7 +178,7 @@ class Demands:
         cls, table: Table, roles: Roles, privacy: Sequence[Constraint], declared: Declared
     ) -> Demands:
         """Take the columns from a table."""
-        sensitive = table.values(roles.sensitive, declared, is_strict=True)
+        sensitive = table.values(list(roles.sensitive), declared, is_strict=True)
         numbers = [name for name, dtype in sensitive.dtypes.items() if dtype.kind in "iuf"]
         unit = None if roles.unit is None else table.values([roles.unit])[roles.unit]
         constraints = make_constraints(privacy, roles.sensitive, numbers)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._cells import Column
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.refiners import REFINERS
@@ -46,9 +46,9 @@ def make_estimator(
         quasi_identifiers=names,
         **demands.names(),
         column_weights=weights or None,
-        categories=declared.categories or "mode",
-        # Dates are numbers of units, and ordinal values are ranks: both are rounded to integers.
-        decimals={c.name: c.notation.decimals for c in columns if c.notation is not None},
+        categories=declared.categories or "mode",  # type: ignore[arg-type]
+        ordinal={name: order for name, order in declared.orders.items() if name in names} or None,
+        decimals={c.name: c.notation.rounding for c in columns if c.kind in ("number", "date")},
         privacy=demands.privacy,
         builder=request.builder or DEFAULTS["builder"],
         refiner=make_refiner(request.refiner, request.time_limit),
@@ -102,7 +102,7 @@ def check_refiner_keeps_constraints(request: ReleaseRequest) -> None:
 def make_refiner(
     name: str | None,
     time_limit: float | None,
-    default: str = DEFAULTS["refiner"],
+    default: Any = DEFAULTS["refiner"],
     default_search: str = "recombination",
 ) -> Any:
     """The refiner of a name and time limit, as the parameter of an estimator."""
@@ -113,4 +113,5 @@ def make_refiner(
         text = "{refiner} has no time limit: leave out {time_limit}, or take {choices}."
         facts = {"refiner": Option("refiner", name), "time_limit": Option("time_limit")}
         raise RequestError("refiner", text, choices=" or ".join(have_limits), **facts)
-    return REFINERS[name or default_search](time_limit=time_limit)
+    search: Any = REFINERS[name or default_search]
+    return search(time_limit=time_limit)

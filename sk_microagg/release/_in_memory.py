@@ -20,13 +20,13 @@ from sk_microagg.files._messages import (
     one_line,
     reason,
 )
-from sk_microagg.files._mistyped import hint_at_codes
+from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
 from sk_microagg.files._table import read_table, write_table
 from sk_microagg.files._written import shuffled
 from sk_microagg.generalization._grid import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.metrics import anonymity_level
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import (
     identifiers,
     several_rows,
@@ -55,7 +55,8 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     request, roles, demands = plan.request, plan.roles, plan.demands
     estimator = plan.make_estimator(verbose=int(progress.is_shown))
     warn_of_columns(plan, progress)
-    for hint in hint_at_codes(plan.columns, plan.declared, is_typed=not plan.table.is_text):
+    hints = hint_at_codes(plan.columns, plan.declared, is_typed=not plan.table.is_text)
+    for hint in [*hints, *say_what_is_omitted(plan.columns)]:
         progress.warn(hint)
 
     records = plan.records()
@@ -65,7 +66,9 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     progress.show("checking the release")
     level = anonymity_level(release.classes)
     check_level(level, request.k)
-    homogeneous = homogeneity_of_both(release.classes, plan.unchanged) if roles.unchanged else []
+    homogeneous: Any = []
+    if roles.unchanged:
+        homogeneous = homogeneity_of_both(release.classes, plan.unchanged)
     held = demands.check(release.labels, request.k)
     share = demands.share(release.labels)
     warn_of_large_units(roles.unit, share, request.k, progress, demands.least_share())
@@ -147,10 +150,10 @@ def _no_report(error: Exception) -> RequestError:
 
 
 def with_dates(table: pd.DataFrame, columns: list) -> pd.DataFrame:
-    """A table in which dates are dates, and not numbers, for a report to show."""
+    """A table in which dates are dates, and not numbers, as KAIM has them."""
     table = table.copy()
     for column in columns:
-        if column.kind == "date":
+        if column.kind == "date" and table[column.name].dtype.kind != "M":
             low, high = map(column.notation.moments, ends_of_intervals(table[column.name]))
             if not np.array_equal(low, high, equal_nan=True):
                 low = [f"[{start}, {end}]" for start, end in zip(low, high, strict=True)]
@@ -178,7 +181,7 @@ def _write_report(
                 certificate=certificate,  # The report does not repeat the proof.
                 readers_of=file_of_input(request.input),
                 command=request.command,
-                passed=plan.unchanged,
+                unchanged=plan.unchanged,
                 dropped=plan.roles.dropped,
                 target=plan.target(),
                 kinds={column.name: column.kind for column in plan.known},

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from dask.base import compute
+from dask.delayed import delayed
 from joblib import effective_n_jobs
 
 from sk_microagg._utils._formatting import fewest_records
@@ -20,7 +22,7 @@ from sk_microagg.files._mistyped import hint_at_codes
 from sk_microagg.files._written import random_numbers, shuffled
 from sk_microagg.metrics import anonymity_level, unchanged_uniqueness
 from sk_microagg.metrics._determined import SAMPLE_SIZE
-from sk_microagg.metrics._diversity import homogeneity_of_both
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import (
     fact_on_singled_out,
     warn_of_determined,
@@ -47,8 +49,8 @@ from sk_microagg.release._demands import (
 from sk_microagg.release._estimators import DEFAULTS, make_refiner
 from sk_microagg.release._request import ReleaseRequest, Roles
 from sk_microagg.release._summary import Fact, summarize
-from sk_microagg.scale import DaskMicroAggregator
-from sk_microagg.scale._release import (
+from sk_microagg.scale import DaskTableAggregator
+from sk_microagg.scale._parquet import (
     Release,
     path_of_part,
     read,
@@ -68,9 +70,12 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
     declared.check(roles)
     types = types_of(frame, schema_of(request.input), roles.quasi_identifiers)
     numbers = _numbers(frame._meta[list(roles.sensitive)], declared)
-    aggregator = DaskMicroAggregator(
+    aggregator = DaskTableAggregator(
         request.k,
-        columns=roles.quasi_identifiers,
+        quasi_identifiers=roles.quasi_identifiers,
+        sensitive=roles.sensitive,
+        unit=roles.unit,
+        strata=roles.strata,
         categorical=[name for name in roles.quasi_identifiers if name in declared.kinds],
         column_weights=declared.weights or None,
         decimals=decimals_of_types(types, declared),
@@ -95,9 +100,7 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
                 progress.warn(hint)
             progress.show(f"grouping the records of {request.input}")
             table = frame[roles.kept + ([] if roles.unit is None else [roles.unit])]
-            aggregator._fit_transform(
-                table, release, sensitive=roles.sensitive, unit=roles.unit, strata=roles.strata
-            )
+            aggregator._fit_transform(table, release)
             progress.show("looking for columns that determine others")
             _warn_of_determined(frame, roles, aggregator.n_rows_, progress)
     except RequestError:
@@ -206,7 +209,7 @@ class WrittenRelease(Release):
         """Raise unless the rows are k-anonymous as they were written; count homogeneous groups."""
         self.level = anonymity_level(classes)
         check_level(self.level, k)
-        self.homogeneous = []
+        self.homogeneous: Any = []
         if self.roles.unchanged:
             self.homogeneous = homogeneity_of_both(classes, written[self.roles.unchanged])
         self.unchanged = None
@@ -225,13 +228,13 @@ def write_shuffled(frame: Any, folder: Any) -> Any:
     the new one. Each thread holds no more than one part in memory.
     """
     n_parts = frame.npartitions
-    scatter, gather = dask.delayed(_scatter, pure=False), dask.delayed(_gather, pure=False)
+    scatter, gather = delayed(_scatter, pure=False), delayed(_gather, pure=False)
     with TemporaryFolder(None, "shuffle-").removed_on_failure() as transit:
         files = [transit / f"{number}.arrow" for number in range(n_parts)]
         parts = zip(frame.to_delayed(), files, strict=True)
-        starts = dask.compute(*(scatter(part, file, n_parts) for part, file in parts))
-        pieces = dask.delayed(list(zip(files, starts, strict=True)), traverse=False)
-        dask.compute(*(gather(pieces, part, path_of_part(folder, part)) for part in range(n_parts)))
+        starts = compute(*(scatter(part, file, n_parts) for part, file in parts))
+        pieces = delayed(list(zip(files, starts, strict=True)), traverse=False)
+        compute(*(gather(pieces, part, path_of_part(folder, part)) for part in range(n_parts)))
         transit.remove()
     return read(folder)
 

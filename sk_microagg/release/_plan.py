@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._cells import Column
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import has_types
 from sk_microagg.files._messages import Option, RequestError, one_line, reason
@@ -67,12 +67,12 @@ class Plan:
 
     def records(self) -> pd.DataFrame:
         """The table to fit it on: values to anonymize, and columns with a role."""
+        if self.request.method == "kaim":  # It generalizes numbers, also those of dates and ranks.
+            return pd.DataFrame({c.name: c.numbers if c.notation else c.values for c in self.known})
         values = pd.DataFrame({column.name: column.values for column in self.known})
-        if self.request.method == "kaim":
-            return values
         # Means of integers may have decimals.
-        values = values.astype({c.name: np.float64 for c in self.known if c.notation})
-        return self.demands.with_values(values)
+        have_decimals = [c.name for c in self.known if c.kind == "number" and c.notation.decimals]
+        return self.demands.with_values(values.astype(dict.fromkeys(have_decimals, np.float64)))
 
     def target(self) -> pd.Series | None:
         """What a model is to predict, numbers or text; None if the user does not say."""

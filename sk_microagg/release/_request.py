@@ -83,8 +83,11 @@ class ReleaseRequest:
     strata : list of str, default=()
         Columns whose values no group mixes, released unchanged.
 
-    categorical, number : list of str, default=()
-        Columns of categories or of numbers, whatever they look like.
+    categorical : list of str, default=()
+        Columns of categories, whatever they look like.
+
+    number : list of str, default=()
+        Columns of numbers, even if some have leading zeros.
 
     ordinal : list of str or dict, default=()
         Columns of values in an order: that of numbers, or for each column the list of its values.
@@ -108,8 +111,11 @@ class ReleaseRequest:
     method : {"aggregate", "kaim"}, default="aggregate"
         Averages and most frequent values, or what the rows of a group have in common.
 
-    builder, refiner : str or None, default=None
-        How groups are made and improved; None for the default of the method.
+    builder : str or None, default=None
+        How groups are made; None for the default of the method.
+
+    refiner : str or None, default=None
+        How groups are improved, or "none"; None for the default of the method.
 
     time_limit : float or None, default=None
         Seconds to search for better groups.
@@ -145,8 +151,11 @@ class ReleaseRequest:
     na : list of str, default=()
         More texts that mean that a value is missing.
 
-    decimal, thousands : str or None, default="." and None
-        The decimal mark, and what separates groups of three digits.
+    decimal : str, default="."
+        The decimal mark.
+
+    thousands : str or None, default=None
+        What separates groups of three digits, as a comma in 1,200.
 
     encoding : str, default="utf-8"
         Encoding of CSV files.
@@ -185,12 +194,12 @@ class ReleaseRequest:
     strata: Sequence[str] = ()
     categorical: Sequence[str] = ()
     number: Sequence[str] = ()
-    ordinal: Mapping[str, Sequence[str] | None] | Sequence[str] = ()
-    date: Mapping[str, str | None] | Sequence[str] = ()
-    column_weights: Mapping[str, float] | None = None
-    decimals: Mapping[str | None, int] | int | None = None
+    ordinal: Any = ()
+    date: Any = ()
+    column_weights: Any = None
+    decimals: Any = None
     categories: str | None = None
-    privacy: Sequence[Constraint] | Constraint | None = None
+    privacy: Any = None
     method: str = "aggregate"
     builder: str | None = None
     refiner: str | None = None

@@ -14,7 +14,7 @@ import pandas as pd
 from sk_microagg import TableAggregator
 from sk_microagg._utils._formatting import homogeneity_lines, percent, printable, shown
 from sk_microagg.builders import BUILDERS
-from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._cells import Column
 from sk_microagg.files._messages import PYTHON, Message, Voice
 from sk_microagg.refiners._chain import name_of
 from sk_microagg.release._request import Roles
@@ -34,7 +34,7 @@ class Fact(NamedTuple):
 class ReleaseSummary:
     """What was done to a file, and what holds for the release.
 
-    Attributes
+    Parameters
     ----------
     facts : dict
         What people read and programs take, by name.
@@ -45,6 +45,15 @@ class ReleaseSummary:
     See Also
     --------
     release_file : Returns it.
+
+    Examples
+    --------
+    >>> from sk_microagg.release import ReleaseSummary
+    >>> summary = ReleaseSummary({"anonymity level": 5})
+    >>> print(summary)
+    anonymity level   5
+    >>> summary.to_dict()
+    {'anonymity_level': 5}
     """
 
     facts: dict

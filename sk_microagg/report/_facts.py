@@ -1,32 +1,53 @@
 """The facts that a report states."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from sk_microagg._model._fitted_groups import release_of
+from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import (
     bound_in_words,
+    determined_in_words,
     expected_matches,
     fewest_records,
     homogeneity_lines,
+    in_a_list,
     printable,
     share_in_words,
     share_of_people,
+    shown_name,
+    singles_out,
     whole_percent,
 )
-from sk_microagg._utils._tables import columns_of, missing_cells
+from sk_microagg._utils._statistics import loss_share
+from sk_microagg._utils._tables import as_table, column_names, columns_of, missing_cells
+from sk_microagg.encoding._frames import is_missing
 from sk_microagg.generalization._base import Generalizer
-from sk_microagg.metrics import generalization_loss
+from sk_microagg.metrics import (
+    UnchangedUniqueness,
+    attribute_changes,
+    correlation_change,
+    determined_columns,
+    generalization_loss,
+    record_linkage,
+    unchanged_uniqueness,
+)
 from sk_microagg.metrics._anonymity import row_classes
-from sk_microagg.metrics._diversity import homogeneity_of_both
-from sk_microagg.metrics._linkage import units_of
-from sk_microagg.plotting._distributions import column_names
+from sk_microagg.metrics._disclosure import (
+    INTERVAL,
+    RANKS,
+    numbers_in_interval,
+    numbers_near_in_rank,
+    values_in_interval,
+    values_near_in_rank,
+)
+from sk_microagg.metrics._groups import homogeneity_of_both
+from sk_microagg.metrics._linkage import linkage_of, units_of
+from sk_microagg.metrics._mixed import MixedPair, are_numbers, check_pair, pair_of
 from sk_microagg.report._attacks import measure_attacks
-from sk_microagg.report._measures import measure_any_kind, measure_numbers
-from sk_microagg.report._membership import shown_name
 from sk_microagg.report._sensitive import facts_beyond_k
-from sk_microagg.report._unchanged import measure_unchanged
 
 
 @dataclass(frozen=True)
@@ -99,25 +120,23 @@ def collect_facts(
     release,
     estimator,
     source=None,
-    passed=None,
+    unchanged=None,
     dropped=None,
     pair=None,
     membership=None,
     kinds=None,
     **roles,
 ):
-    """Measure a release; `X` and `release` have the same shape, `passed` has the same rows.
+    """Measure a release; `X` and `release` have the same shape, `unchanged` has the same rows.
 
     `pair` is a MixedPair of both if they are not numbers, `membership` are the arguments of
     `measure_membership` if there is a target, `kinds` are those of columns where the estimator did
     not know them, and `roles` are `sensitive`, `unit` and `strata`.
     """
     columns = columns_of(X, "X")
-    names = column_names(
-        X,
-        len(columns),
-        None if hasattr(X, "columns") else getattr(estimator, "feature_names_in_", None),
-    )
+    names = column_names(X)
+    if not hasattr(X, "columns"):
+        names = [*map(str, getattr(estimator, "feature_names_in_", names))]
     numbers = mixed = risk = None
     units = units_of(roles.get("unit"), len(columns[0]))
     fewest = fewest_records(estimator.k, units)
@@ -146,12 +165,12 @@ def collect_facts(
         missing=_missing_in_words(columns, units, fewest_records(estimator.k)),
         source=None if source is None else printable(source),
         dropped=None if dropped is None else [shown_name(name) for name in dropped],
-        homogeneous=None if passed is None else _homogeneous(release, passed),
+        homogeneous=None if unchanged is None else _homogeneous(release, unchanged),
         numbers=numbers,
         mixed=mixed,
         risk=risk,
         beyond_k=facts_beyond_k(classes, estimator, **roles),
-        unchanged=measure_unchanged(X, names, classes, passed, **roles),
+        unchanged=measure_unchanged(X, names, classes, unchanged, **roles),
         attacks=None
         if risk is None
         else measure_attacks(X, release, pair, estimator, fewest, membership, units),
@@ -175,10 +194,11 @@ def _missing_in_words(columns, units, fewest):
     return f"{whole_percent(missing.mean())} of the cells, in {records}"
 
 
-def _homogeneous(release, passed):
-    columns = columns_of(passed, "passed") if 0 not in np.shape(passed) else []
-    names = map(shown_name, column_names(passed, len(columns)))
-    shares = homogeneity_of_both(release, passed) if columns else []
+def _homogeneous(release, unchanged):
+    if 0 in np.shape(unchanged):
+        return {}
+    names = map(shown_name, column_names(unchanged))
+    shares = homogeneity_of_both(release, unchanged)
     return dict(zip(names, map(tuple, shares), strict=True))
 
 
@@ -188,3 +208,167 @@ def _generalization_losses(X, release, estimator):
         release = release_of(estimator._intervals(X), estimator.labels_)
     cells = generalization_loss(X, release, hierarchies=estimator.hierarchies, level="cell")
     return cells.mean(axis=0)
+
+
+@dataclass(frozen=True)
+class RiskFacts:
+    """What a report states about the risk of a release of averages."""
+
+    linkage: object
+    intervals: list
+    ranks: list
+    interval_width: float = INTERVAL
+    rank_share: float = RANKS
+
+
+@dataclass(frozen=True)
+class NumericFacts:
+    """What a report states about a release of numbers."""
+
+    changes: np.ndarray
+    correlations: object
+
+
+@dataclass(frozen=True)
+class MixedFacts:
+    """What a report states about a release of columns of any kind."""
+
+    kinds: list
+    missing_before: list
+    missing_after: list
+
+
+def mixed_pair(X, release, estimator):
+    """The columns that were anonymized, as a MixedPair; None if all are numbers, or generalized."""
+    if isinstance(estimator, TableAggregator):
+        return pair_of(estimator, X, release)
+    if isinstance(estimator, Generalizer) or are_numbers(X, release):
+        return None
+    return MixedPair(X, release)
+
+
+def measure_numbers(X, release, estimator, units=None):
+    """Return the loss of each column, NumericFacts and RiskFacts."""
+    numbers = NumericFacts(attribute_changes(X, release), correlation_change(X, release))
+    risk = RiskFacts(
+        record_linkage(X, release, n_jobs=getattr(estimator, "n_jobs", None), unit=units),
+        _shares(numbers_in_interval(X, release, INTERVAL), units),
+        _shares(numbers_near_in_rank(X, release, RANKS), units),
+    )
+    return _squared_losses(X, release), numbers, risk
+
+
+def _shares(masks, units):
+    """Shares of all records, not of known values: those that stand for few are not shown."""
+    return [share_of_people(mask, units) for mask in masks]
+
+
+def _squared_losses(X, release):
+    """Sum of squared changes of each column, as a share of its total sum of squares if above 0."""
+    X, release = check_pair(X, release)
+    losses = np.zeros(X.shape[1])
+    for j, (column, released) in enumerate(zip(X.T, release.T, strict=True)):
+        spread = np.ptp(column)
+        if spread > 0:
+            deviations = (column - column.mean()) / spread
+            changes = (column - released) / spread
+            losses[j] = (changes @ changes) / (deviations @ deviations)
+    return losses
+
+
+def measure_any_kind(pair, estimator, kinds=None, units=None):
+    """Return the loss of each column, MixedFacts and RiskFacts; `kinds` as in `make_report`."""
+    missing_before, missing_after = (
+        [np.asarray(is_missing(table[name])) for name in table.columns]
+        for table in (pair.original, pair.released)
+    )
+    losses = getattr(estimator, "column_losses_", None)
+    if losses is None:
+        space = pair.encoder.coordinates
+        numbers, labels = space.numbers(pair.original), estimator.labels_
+        hidden = space.single_values(space.missing(numbers), labels)[:2]
+        sums = space.sums_of_squares(numbers, labels, hidden)
+        losses = {name: loss_share(*sum_and_total) for name, sum_and_total in sums.items()}
+    found = getattr(estimator, "kinds_", None)
+    if found is None:
+        found = {column.name: column.kind for column in pair.encoder.columns}
+    kinds = {**found, **(kinds or {})}
+    classes = row_classes(pair.released, "release")
+    linked = pair.linked_rows(classes, getattr(estimator, "n_jobs", None))
+    risk = RiskFacts(
+        linkage_of(classes, linked, units),
+        _shares(values_in_interval(pair, INTERVAL), units),
+        _shares(values_near_in_rank(pair, RANKS), units),
+    )
+    mixed = MixedFacts(
+        [kinds[name] for name in found],
+        *(_shares(missing, units) for missing in (missing_before, missing_after)),
+    )
+    return np.array(list(losses.values())), mixed, risk
+
+
+@dataclass(frozen=True)
+class UnchangedFacts:
+    """What columns that are released unchanged reveal, with all names as they are shown."""
+
+    names: list = field(default_factory=list)
+    found: UnchangedUniqueness | None = None
+    determined: list = field(default_factory=list)
+    assumed_unknown: list = field(default_factory=list)
+
+    def are_safe(self, risk):
+        """Whether they determine nothing, single nobody out, and leave the risk as stated."""
+        return not self.determined and not self.is_risk_larger(risk)
+
+    def is_risk_larger(self, risk):
+        """Whether somebody who knows these columns, too, achieves more than this risk."""
+        found = self.found
+        return found is not None and (
+            singles_out(found) or found.expected_matches > (1 + 1e-9) * risk
+        )
+
+    @property
+    def in_a_list(self):
+        """The names in a sentence."""
+        return in_a_list(self.names)
+
+    def combinations(self):
+        """How many columns, which share is unique by some of them, and by which most are."""
+        sizes = ("one", "two", "three")[: len(self.names) - 1]
+        for found in zip(sizes, self.found.unique_by, self.found.columns_by, strict=False):
+            size, share, columns = found
+            yield size, share, in_a_list([*map(shown_name, columns)])
+
+
+def measure_unchanged(X, names, classes, unchanged, sensitive=None, unit=None, strata=None):
+    """Measure the columns in `unchanged`; `classes` are the groups, and `names` those of `X`."""
+    unknown = _names(sensitive)
+    shown_unknown = [*map(shown_name, unknown)]
+    if unchanged is None or 0 in np.shape(unchanged):
+        return UnchangedFacts(assumed_unknown=shown_unknown)
+    table = as_table(unchanged)
+    columns = column_names(table)
+
+    def without(left_out):
+        places = [place for place, name in enumerate(columns) if name not in left_out]
+        return [columns[place] for place in places], _safe_indexing(table, places, axis=1)
+
+    (known, of_known), (others, of_others) = without(unknown), without(_names(strata))
+    # A group never mixes strata, so that they give nothing away.
+    determined = determined_columns(X, of_others, unit) if others else []
+    names_in_x = dict(zip(column_names(X), names, strict=True))
+    return UnchangedFacts(
+        names=[*map(shown_name, known)],
+        found=unchanged_uniqueness(classes, of_known, unit) if known else None,
+        determined=determined_in_words(
+            [(columns, names_in_x[name]) for columns, name in determined], shown_name
+        ),
+        assumed_unknown=shown_unknown,
+    )
+
+
+def _names(role):
+    """Names of columns with a role, if they have names."""
+    role = as_table(role)
+    named = getattr(role, "columns", [getattr(role, "name", None)])
+    return [str(name) for name in named if name is not None]

@@ -4,10 +4,13 @@ No picture shows an original record or the range of the original values. The ori
 counts in bins and bars that stand for several records, and groups are drawn from the release alone.
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 from functools import partial
 from io import StringIO
+from typing import Any
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
@@ -67,16 +70,13 @@ class SearchPicture:
     is_falling: bool
 
 
-def draw_columns(X, release, names, k, losses, categorical=(), units=None):
+def draw_columns(
+    X: Any, release: Any, names: Any, k: Any, losses: Any, categorical: Any = (), units: Any = None
+) -> ColumnPictures:
     """Draw columns before and after; if there are many, those with the highest loss.
 
     `categorical` are the numbers of columns of categories, whatever their type, and `units` says
     who each record belongs to.
-
-    Returns
-    -------
-    columns : ColumnPictures
-        One picture per column, except for columns that cannot be drawn.
     """
     columns = compare_columns(X, release, names, fewest_records(k), categorical, units)
     notes = [f"{column.name}, {column.text}" for column in columns if isinstance(column, Note)]
@@ -99,15 +99,10 @@ def draw_columns(X, release, names, k, losses, categorical=(), units=None):
     )
 
 
-def draw_groups(release, k):
+def draw_groups(release: Any, k: Any) -> GroupsPicture | None:
     """Draw the released groups in a plane, with their sizes.
 
     A row that occurs once, or fewer than k times, is not drawn.
-
-    Returns
-    -------
-    groups : GroupsPicture or None
-        The picture; None if there are fewer than two groups or two columns.
     """
     groups = ReleasedGroups.from_release(release, k)
     if groups is None:

@@ -1,7 +1,10 @@
 """The page: facts and pictures, laid out by the files in `templates`."""
 
+from __future__ import annotations
+
 from datetime import datetime
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
@@ -92,25 +95,8 @@ def _read_template(name):
     return (files(__package__) / "templates" / name).read_text(encoding="utf-8")
 
 
-def summary_of(facts, method, certificate=None):
-    """The table, the method, the loss and the risk, each in a line or two.
-
-    Parameters
-    ----------
-    facts : Facts
-        What was measured.
-
-    method : str
-        How the values of a group are replaced, in a sentence.
-
-    certificate : Certificate or None, default=None
-        What was proven about the loss.
-
-    Returns
-    -------
-    pairs : list of tuple
-        Names and texts.
-    """
+def summary_of(facts: Any, method: str, certificate: Any = None) -> list[Any]:
+    """The table, the method, the loss and the risk, each in a line or two."""
     records = counted(facts.n_records, "record")
     return [
         ("Table", records if facts.source is None else f"{short(facts.source)}, {records}"),
@@ -216,7 +202,7 @@ def method_of(estimator, facts):
 
 
 def _origin(facts):
-    """The table and its columns, as far as known."""
+    """The table and its columns."""
     if facts.source is not None:
         yield "Input file", facts.source
     yield "Records", f"{facts.n_records:,}"
@@ -232,7 +218,7 @@ def _names(columns):
 
 
 def _beyond_k(facts):
-    """Constraints, units and strata, as far as there are any."""
+    """Constraints, units and strata, if any."""
     if facts.demands:
         yield "Constraints on groups", "; ".join(demand.name for demand in facts.demands)
     if facts.n_units is not None:

@@ -1,5 +1,7 @@
 """How to reproduce a release."""
 
+from __future__ import annotations
+
 import platform
 import reprlib
 from dataclasses import dataclass, field
@@ -7,15 +9,16 @@ from inspect import signature
 from math import inf, isfinite
 from numbers import Integral, Number
 from pkgutil import resolve_name
+from typing import Any
 
 import numpy as np
 import sklearn
 
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._table_space import uses_target
-from sk_microagg._utils._base import __version__
+from sk_microagg._utils._estimator import __version__
+from sk_microagg._utils._formatting import shown_name
 from sk_microagg._utils._target_scaler import has_target_scaler
-from sk_microagg.report._membership import shown_name
 
 LONGEST_LINE = 88
 
@@ -199,36 +202,8 @@ def _public_module(kind):
     return None
 
 
-def write_code(estimator, arguments):
-    """The code that makes a release, with its imports.
-
-    Parameters
-    ----------
-    estimator : estimator
-        What made the release.
-
-    arguments : str
-        What `fit_transform` takes, as code.
-
-    Returns
-    -------
-    code : str
-        The code, in lines.
-
-    variables : list of str
-        Names in it of parameters that are not shown.
-
-    Examples
-    --------
-    >>> from sk_microagg import MicroAggregator
-    >>> from sk_microagg.refiners import Annealing
-    >>> from sk_microagg.report._recipe import write_code
-    >>> print(write_code(MicroAggregator(k=3, refiner=Annealing()), "X")[0])
-    from sk_microagg import MicroAggregator
-    from sk_microagg.refiners import Annealing
-    <BLANKLINE>
-    release = MicroAggregator(k=3, refiner=Annealing()).fit_transform(X)
-    """
+def write_code(estimator: Any, arguments: str) -> tuple[str, list[str]]:
+    """The code that makes a release, with its imports."""
     writer = Writer()
     line = f"release = {writer.call(estimator)}.fit_transform({arguments})"
     if len(line) > LONGEST_LINE:

@@ -18,16 +18,16 @@ from sk_microagg._bound import Certificate
 from sk_microagg._certificate import certificate_of, certify, check_can_be_certified
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._tables import check_report_extra, columns_of
-from sk_microagg._utils._typing import Array, DataFrame, Estimator, FilePath, TableLike
+from sk_microagg._utils._typing import DataFrame, Estimator, FilePath, TableLike
 from sk_microagg._utils._validation import check_number
 from sk_microagg._utils._writing import check_page_name, released_file
 from sk_microagg.encoding._frames import Frame
+from sk_microagg.generalization._base import check_generalizes_all
+from sk_microagg.metrics._linkage import units_of
 from sk_microagg.plotting._common import categorical_columns
-from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
-from sk_microagg.report._facts import collect_facts
-from sk_microagg.report._measures import mixed_pair
-from sk_microagg.report._membership import target_of
+from sk_microagg.report._attacks import target_of
+from sk_microagg.report._facts import collect_facts, mixed_pair
 from sk_microagg.report._page import render
 
 
@@ -39,7 +39,7 @@ def make_report(
     *,
     title: str | None = None,
     source: str | None = None,
-    passed: TableLike | None = None,
+    unchanged: TableLike | None = None,
     dropped: Sequence[str] | None = None,
     sensitive: TableLike | None = None,
     unit: TableLike | None = None,
@@ -66,8 +66,8 @@ def make_report(
         The same columns, as released; for a TableAggregator, what `fit_transform` returned.
 
     estimator : MicroAggregator, TableAggregator or KAIM
-        The fitted estimator that made the release. A TableAggregator knows the roles of columns, so
-        that `passed`, `dropped`, `sensitive`, `unit` and `strata` need not be given.
+        The fitted estimator that made the release. A TableAggregator has the roles of columns, so
+        that `unchanged`, `dropped`, `sensitive`, `unit` and `strata` need not be given.
 
     path : str or path-like
         The file to write, .html or .htm. An existing file is replaced once the new one is
@@ -79,7 +79,7 @@ def make_report(
     source : str or None, default=None
         Name of the file that the table was read from, for the report to show.
 
-    passed : array-like or DataFrame of shape (n_samples, n_passed) or None, default=None
+    unchanged : array-like or DataFrame of shape (n_samples, n_unchanged) or None, default=None
         Columns that are released unchanged, together with the anonymized ones. The report names
         them and states in which of them whole groups share one value, see
         :func:`sk_microagg.metrics.homogeneity`.
@@ -109,7 +109,7 @@ def make_report(
         scaled as the estimator scales them. Only for MicroAggregator and TableAggregator.
 
     target : str, array-like or Series of shape (n_samples,), or None, default=None
-        What a model is to predict from the release: the name of a column in `passed` or, for a
+        What a model is to predict from the release: the name of a column in `unchanged` or, for a
         TableAggregator, in `X`, or its values. If given, the report states how well an intruder
         recognizes the training records of a random forest, see
         :func:`sk_microagg.metrics.membership_inference`: at most 5000 records are anonymized once
@@ -185,13 +185,13 @@ def make_report(
     check_file(path)
     _check_tables(X, release, estimator)
     if isinstance(estimator, TableAggregator):
-        passed, dropped, sensitive, unit, strata = _roles_in_table(
-            estimator, X, passed, dropped, sensitive, unit, strata
+        unchanged, dropped, sensitive, unit, strata = _roles_in_table(
+            estimator, X, unchanged, dropped, sensitive, unit, strata
         )
-    _check_other_columns(passed, dropped, X)
+    _check_other_columns(unchanged, dropped, X)
     roles = {"sensitive": sensitive, "unit": unit, "strata": strata}
     _check_roles(roles, X)
-    target = target_of(target, X, passed, estimator)
+    target = target_of(target, X, unchanged, estimator)
     certificate = _certificate(certificate, estimator, X)
     pair = mixed_pair(X, release, estimator)
     membership = None
@@ -206,19 +206,13 @@ def make_report(
     if pair is not None:
         X, release = (_with_names(table) for table in (pair.original, pair.released))
     facts = collect_facts(
-        X, release, estimator, source, passed, dropped, pair, membership, kinds, **roles
+        X, release, estimator, source, unchanged, dropped, pair, membership, kinds, **roles
     )
     categorical = categorical_columns(estimator)
-    units = None if unit is None else _numbered(unit, len(X))  # type: ignore[arg-type]
+    units = units_of(unit, len(X))  # type: ignore[arg-type]
     page = render(X, release, estimator, facts, title, certificate, categorical, units, command)
     write_page(page, path, readers_of)
     return path
-
-
-def _numbered(unit: TableLike, n_records: int) -> Array:
-    """The number of the unit of each record."""
-    columns = RoleColumns(unit, n_records, "unit")
-    return codes_of(columns.values(columns.only()))[0]
 
 
 def _with_names(table: DataFrame) -> DataFrame:
@@ -229,7 +223,7 @@ def _with_names(table: DataFrame) -> DataFrame:
 def _roles_in_table(
     estimator: Estimator,
     X: TableLike,
-    passed: Any,
+    unchanged: Any,
     dropped: Any,
     sensitive: Any,
     unit: Any,
@@ -237,18 +231,17 @@ def _roles_in_table(
 ) -> tuple[Any, Any, Any, Any, Any]:
     """Columns with a role in the table of a TableAggregator, where they are not given."""
     table, roles = Frame(X).table, estimator._table_roles
-    unchanged = [name for name in roles.kept if name not in roles.quasi_identifiers]
-    if passed is None and unchanged:
-        passed = table[unchanged]
+    if unchanged is None and roles.unchanged:
+        unchanged = table[roles.unchanged]
     if dropped is None:
-        dropped = [str(name) for name in table.columns if name not in roles.kept]
+        dropped = [str(name) for name in roles.dropped]
     if sensitive is None and roles.sensitive:
         sensitive = table[roles.sensitive]
     if unit is None and roles.unit is not None:
         unit = table[roles.unit]
     if strata is None:
         strata = roles.strata_of(table)
-    return passed, dropped, sensitive, unit, strata
+    return unchanged, dropped, sensitive, unit, strata
 
 
 def _certificate(wanted: Any, estimator: Estimator, X: TableLike) -> Certificate | None:
@@ -270,12 +263,12 @@ def _certificate(wanted: Any, estimator: Estimator, X: TableLike) -> Certificate
     return certificate_of(estimator, X, *wanted) if is_proven else certify(estimator, X, seconds)
 
 
-def _check_other_columns(passed: Any, dropped: Any, X: TableLike) -> None:
-    shape = (0, 0) if passed is None else np.shape(passed)
+def _check_other_columns(unchanged: Any, dropped: Any, X: TableLike) -> None:
+    shape = (0, 0) if unchanged is None else np.shape(unchanged)
     n_records = len(columns_of(X, "X")[0])
     if len(shape) != 2 or (shape[1] > 0 and shape[0] != n_records):
         raise ValueError(
-            f"passed of shape {shape} must be a table with the {n_records} rows of X, or None."
+            f"unchanged of shape {shape} must be a table with the {n_records} rows of X, or None."
         )
     if isinstance(dropped, str) or not (dropped is None or np.iterable(dropped)):
         raise TypeError(f"dropped={dropped!r} must be a list of column names or None.")
@@ -295,6 +288,7 @@ def _check_tables(X: TableLike, release: TableLike, estimator: Estimator) -> Non
         raise TypeError(
             f"estimator={estimator!r} must be a fitted MicroAggregator, TableAggregator or KAIM."
         )
+    check_generalizes_all(estimator)
     shapes = [_shape(X, "X"), _shape(release, "release")]
     if shapes[0] != shapes[1] and not isinstance(estimator, TableAggregator):
         raise ValueError(f"release of shape {shapes[1]} must have the shape of X, {shapes[0]}.")

@@ -1,18 +1,21 @@
 """What a report states beyond k: sensitive columns, units and strata.
 
 Figures are those of the worst group. They are rounded to the safe side and to few digits, and no
-value of a sensitive column is among them: who knows all records but one could otherwise compute
-more of that one than the release tells.
+value of a sensitive column is among them: somebody who knows all records but one could otherwise
+compute more about that one than the release reveals.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._utils._formatting import is_share_large, rounded_down, rounded_up
+from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
-from sk_microagg.metrics._diversity import homogeneity_of_both
-from sk_microagg.privacy import TCloseness
+from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.privacy._rules import Rule, split_constraints
 from sk_microagg.privacy._strata import Strata
@@ -23,7 +26,7 @@ class Demand:
     """A constraint that the estimator was asked to keep."""
 
     name: str
-    is_met: bool
+    is_met: bool | None
     needs: str = "sensitive values"
 
 
@@ -47,10 +50,10 @@ class BeyondK:
     columns: list
     unchecked: list
     on_units: list
-    n_units: int
-    unit_share: float
+    n_units: int | None
+    unit_share: float | None
     is_share_large: bool
-    n_strata: int
+    n_strata: int | None
 
     @property
     def on_columns(self):
@@ -63,25 +66,14 @@ class BeyondK:
         return [*self.on_columns, *self.on_units]
 
 
-def facts_beyond_k(groups, estimator, sensitive=None, unit=None, strata=None):
-    """Measure the groups of a release.
-
-    Parameters
-    ----------
-    groups : ndarray of shape (n_samples,)
-        Number of the released row of each record, from 0: equal rows are a group.
-
-    estimator : estimator
-        The fitted estimator that made it.
-
-    sensitive, unit, strata : array-like, Series, DataFrame or None, default=None
-        As in `make_report`.
-
-    Returns
-    -------
-    facts : BeyondK
-        The facts.
-    """
+def facts_beyond_k(
+    groups: Array,
+    estimator: Any,
+    sensitive: TableLike | None = None,
+    unit: TableLike | None = None,
+    strata: TableLike | None = None,
+) -> BeyondK:
+    """Measure the groups of a release."""
     if strata is not None:
         # Equal rows of two strata are told apart by those who see the strata.
         strata = Strata(strata, len(groups))
@@ -126,7 +118,7 @@ def _facts_of_columns(groups, columns, constraints):
 
 def _facts_of_column(groups, values, words, constraints):
     # The distance that was asked for, if one was.
-    distances = [each.distance for each in constraints if isinstance(each, TCloseness)]
+    distances = [each.distance for each in constraints if hasattr(each, "distance")]
     entropy = diversity(groups, values, kind="entropy")
     distance = closeness(groups, values, distance=distances[0] if distances else "auto")
     homogeneous, one_known = homogeneity_of_both(groups, values)

@@ -3,24 +3,30 @@
 A bundle is a few neighboring blocks, as many as one task processes.
 """
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from sk_microagg._aggregation import aggregate_block
+from sk_microagg._aggregation import Problem, group_block
+from sk_microagg._microaggregate import Method
 from sk_microagg._model._points import (
     MAX_COORDINATES,
+    Points,
     SparsePoints,
     routing_of,
     with_coordinates_of,
     with_values,
 )
 from sk_microagg._model._power import nearest_cells, weights_of_points
+from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._writing import TemporaryFolder
-from sk_microagg.privacy import UnitShare
-from sk_microagg.scale._release import written_by_worker
-from sk_microagg.scale._survey import Moments
+from sk_microagg.encoding._coordinates import Coordinates
+from sk_microagg.privacy import Rules, UnitShare
+from sk_microagg.scale._parquet import written_by_worker
 
 # Largest size of the rows of a bundle, unless a single block is larger. Work on a bundle needs
 # about ten times as much memory.
@@ -40,12 +46,13 @@ class Bundle:
     number: int
     first: int
     end: int
-    seeds: list
+    seeds: list[Any]
 
 
-def make_bundles(sizes, row_bytes, seeds):
+def make_bundles(sizes: Labels, row_bytes: int, seeds: list[Any]) -> list[Bundle]:
     """Bundle consecutive blocks, given their numbers of rows."""
-    bundles, first = [], 0
+    bundles: list[Bundle] = []
+    first = 0
     while first < len(sizes):
         total = np.cumsum(sizes[first:]) * row_bytes
         end = first + max(1, int(np.searchsorted(total, BUNDLE_BYTES, side="right")))
@@ -54,7 +61,7 @@ def make_bundles(sizes, row_bytes, seeds):
     return bundles
 
 
-def route(rows, space, router, row_format):
+def route(rows: Floats, space: Coordinates, router: Any, row_format: Any) -> Labels:
     """Find the block of each row."""
     records, strata = row_format.records(rows), row_format.strata(rows)
     blocks = [
@@ -64,13 +71,16 @@ def route(rows, space, router, row_format):
     return np.concatenate([np.empty(0, dtype=np.intp), *blocks])
 
 
-def _points_by_batch(space, records, n_coordinates=0):
+def _points_by_batch(
+    space: Coordinates, records: Floats, n_coordinates: int = 0
+) -> Iterator[tuple[slice, Points]]:
     """Yield slices of records, with the points of each, of which a part may become dense."""
     if not len(records):
         return
     row = space.points(records[:1])
-    is_sparse = isinstance(row, SparsePoints)
-    row_bytes = row.routing.nbytes + 16 * row.matrix.nnz if is_sparse else row.nbytes
+    row_bytes = (
+        row.routing.nbytes + 16 * row.matrix.nnz if isinstance(row, SparsePoints) else row.nbytes
+    )
     size = max(BATCH_BYTES // (row_bytes + 8 * n_coordinates), 1)
     for start in range(0, len(records), size):
         batch = slice(start, start + size)
@@ -78,21 +88,65 @@ def _points_by_batch(space, records, n_coordinates=0):
 
 
 @dataclass(frozen=True)
+class Moments:
+    """Number of rows, their mean and the sum of squared distances to it."""
+
+    n_rows: int
+    mean: Floats
+    sum_of_squares: float
+
+    @classmethod
+    def from_records(cls, X: Any) -> Self:
+        """Moments of an array of rows, dense or sparse."""
+        if not X.shape[0]:
+            return cls(0, np.zeros(X.shape[1]), 0.0)
+        mean = X.mean(axis=0)
+        if issparse(X):
+            return cls(X.shape[0], mean, float(X.power(2).sum() - X.shape[0] * (mean @ mean)))
+        return cls(len(X), mean, float(((X - mean) ** 2).sum()))
+
+    @classmethod
+    def merged(cls, parts: Iterable["Moments"]) -> "Moments":
+        """Merge the moments of several parts (Chan, Golub and LeVeque, 1979)."""
+        return reduce(cls._merge, parts)
+
+    def _merge(self, other: "Moments") -> "Moments":
+        n_rows = self.n_rows + other.n_rows
+        if not self.n_rows or not other.n_rows:
+            return self if self.n_rows else other
+        apart = other.mean - self.mean
+        return Moments(
+            n_rows,
+            self.mean + apart * (other.n_rows / n_rows),
+            self.sum_of_squares
+            + other.sum_of_squares
+            + float(apart @ apart) * self.n_rows * other.n_rows / n_rows,
+        )
+
+
+@dataclass(frozen=True)
 class Summary:
     """Figures about the groups of some blocks."""
 
     n_rows: int
-    group_sizes: np.ndarray
+    group_sizes: Labels
     sse: float
     moments: Moments
     n_moved: int
     n_iter: int
-    figures: np.ndarray
-    shown: tuple
-    unsuited: list
+    figures: Floats
+    shown: tuple[Array, ...]
+    unsuited: list[int]
 
     @classmethod
-    def merged(cls, summaries):
+    def of_unsuited(cls, blocks: list[int]) -> Self:
+        """No groups: some blocks do not satisfy the constraints."""
+        moments = Moments.from_records(np.empty((0, 1)))
+        sizes = np.empty(0, np.int32)
+        return cls(0, sizes, 0.0, moments, 0, 0, np.empty((0, 2)), (), blocks)  # type: ignore[arg-type]
+
+    @classmethod
+    def merged(cls, summaries: list["Summary"]) -> Self:
         """The figures of all bundles together, given in the order of their blocks."""
         return cls(
             sum(summary.n_rows for summary in summaries),
@@ -111,43 +165,26 @@ class Summary:
 class Aggregate:
     """Microaggregate blocks, and write what `transform` needs of them into a folder."""
 
-    space: object
-    rounding: np.ndarray
-    router: object
-    method: object
-    model_folder: object
-    row_format: object
+    space: Coordinates
+    method: Method
+    model_folder: Any
+    row_format: Any
 
-    def __call__(self, bundle, blocks):
+    def __call__(self, bundle: Bundle, blocks: list[Floats]) -> tuple[list[Floats], Summary]:
         """Return the released rows of each block, and a summary."""
         unsuited = [bundle.first + i for i, rows in enumerate(blocks) if not self._suits(rows)]
-        if unsuited:
-            releases = list(map(self.row_format.records, blocks))  # They are not released.
-            return releases, Summary(
-                0,
-                np.empty(0, np.int32),
-                0.0,
-                Moments.from_records(np.empty((0, 1))),
-                0,
-                0,
-                np.empty((0, 2)),
-                (),
-                unsuited,
-            )
-        releases, groups_of, moments, figures, n_near_cuts = [], [], [], [], 0
+        if unsuited:  # What is returned instead of releases is not released.
+            return list(map(self.row_format.records, blocks)), Summary.of_unsuited(unsuited)
+        releases, groups_of, moments, figures = [], [], [], []
         for rows, seed in zip(blocks, bundle.seeds, strict=True):
             records, rules = self.row_format.records(rows), self.row_format.rules(rows)
-            points = self.space.points(records)
-            method = self.method.for_a_block()
-            labels, groups, kept = self._grouped(records, points, method, seed, rules)
+            labels, groups, kept = self._grouped(records, seed, rules)
             if rules:
                 rules.check(labels, "A block has groups")
                 figures.append([rule.figures(labels) for rule in rules.rules])
                 if rules.units is not None:
                     # Shown whether or not it was to be bounded.
                     figures[-1].append(UnitShare().measure_groups(labels, rules.units, None))
-            strata = self.row_format.strata(rows)
-            n_near_cuts += self.router.n_near_cuts(routing_of(points), self.rounding, strata)
             releases.append(groups.centroids[labels])
             groups_of.append(groups)
             moments.append(
@@ -160,41 +197,46 @@ class Aggregate:
             np.concatenate([groups.sizes for groups in groups_of]).astype(np.int32),
             sum(groups.sse for groups in groups_of),
             Moments.merged(moments),
-            n_near_cuts + sum(groups.n_moved for groups in groups_of),
+            sum(groups.n_moved for groups in groups_of),
             sum(groups.n_iter for groups in groups_of),
             _extremes(figures),
             _all_shown([self.row_format.coding.shown(groups.centroids) for groups in groups_of]),
             [],
         )
 
-    def _grouped(self, records, points, method, seed, rules):
+    def _grouped(self, records: Floats, seed: Any, rules: Rules) -> tuple[Labels, Any, Points]:
         """Labels and groups of the rows of a block, and the points that their loss is about."""
-        coding, space = self.row_format.coding, self.space
-        averaged = coding.averaged(records, points)
-        labels, groups = aggregate_block(averaged, points, self.rounding, method, seed, rules)
+        space, points = self.space, self.space.points(records)
+        # Points are computed cell by cell, so that they are the same in any batch.
+        no_rounding = np.zeros(points.shape[1])
+        problem = Problem(points, points, no_rounding, rules)
+        labels, groups = group_block(problem, self.method.for_a_block(), seed)
         units, hidden, kept = rules.units if rules else None, None, points
         if np.isnan(records).any():
-            single_values = space.single_values(records, labels, units)
+            missing = space.missing(records)
+            single_values = space.single_values(missing, labels, units)
             hidden = single_values[:2]
-            kept = with_values(points, *space.stand_ins(records, labels, *hidden))
+            kept = with_values(points, *space.stand_ins(missing, labels, *hidden))
             groups = _without(single_values, groups, points, labels)
-        groups = coding.finish(space, groups, records, kept, labels, units, hidden)
-        return labels, groups, kept
+        coding = self.row_format.coding
+        return labels, coding.finish(space, groups, records, labels, units, hidden), kept
 
-    def _suits(self, rows):
+    def _suits(self, rows: Floats) -> bool:
         """Whether the rows of a block satisfy all constraints as one group."""
         everything = np.zeros(len(rows), dtype=np.intp)
         return bool(self.row_format.rules(rows).are_met(everything).all())
 
 
-def _extremes(figures):
+def _extremes(figures: Iterable[Any]) -> Floats:
     """The smallest and the largest figure for each constraint, given several for each."""
     by_rule = zip(*figures, strict=True)
     return np.array([[np.min(one), np.max(one)] for one in map(np.hstack, by_rule)]).reshape(-1, 2)
 
 
-def _without(single_values, groups, points, labels):
-    """The groups without means that would tell the only known value of one of them."""
+def _without(
+    single_values: tuple[Labels, Labels, Floats], groups: Any, points: Points, labels: Labels
+) -> Any:
+    """The groups without means that would disclose the only known value of one of them."""
     those, columns, places = single_values
     if not len(those):
         return groups
@@ -205,7 +247,7 @@ def _without(single_values, groups, points, labels):
     return replace(groups, scaled_centroids=centroids, weights=weights, n_moved=n_moved)
 
 
-def _all_shown(parts):
+def _all_shown(parts: Iterable[tuple[Array, ...]]) -> tuple[Array, ...]:
     """The codes that some blocks show, for each column."""
     return tuple(np.unique(np.concatenate(codes)) for codes in zip(*parts, strict=True))
 
@@ -214,11 +256,11 @@ def _all_shown(parts):
 class Assign:
     """Assign rows to the groups of their blocks."""
 
-    space: object
-    model_folder: object
-    row_format: object
+    space: Coordinates
+    model_folder: Any
+    row_format: Any
 
-    def __call__(self, bundle, blocks):
+    def __call__(self, bundle: Bundle, blocks: list[Floats]) -> tuple[list[Floats], None]:
         """Return the centroids for the rows of each block, and None."""
         releases = []
         with _open_model(self.model_folder, bundle) as model:
@@ -234,8 +276,8 @@ class Assign:
         return releases, None
 
 
-def _save_model(folder, bundle, groups_of):
-    arrays = {}
+def _save_model(folder: Any, bundle: Bundle, groups_of: list[Any]) -> None:
+    arrays: dict[str, Any] = {}
     for number, groups in enumerate(groups_of):
         arrays[f"centroids-{number}"] = groups.centroids
         arrays |= _as_arrays(f"scaled-{number}", groups.scaled_centroids)
@@ -244,7 +286,7 @@ def _save_model(folder, bundle, groups_of):
         np.savez(file, **arrays)
 
 
-def _as_arrays(name, centroids):
+def _as_arrays(name: str, centroids: Any) -> dict[str, Array]:
     """Centroids, dense or sparse, as arrays with names."""
     if not issparse(centroids):
         return {name: centroids}
@@ -254,14 +296,14 @@ def _as_arrays(name, centroids):
     }
 
 
-def _load_centroids(model, name):
+def _load_centroids(model: Any, name: str) -> Any:
     if name in model:
         return model[name]
     parts = (model[f"{name}-{part}"] for part in ("data", "indices", "indptr"))
     return csr_array(tuple(parts), shape=tuple(model[f"{name}-shape"]))
 
 
-def _open_model(folder, bundle):
+def _open_model(folder: Any, bundle: Bundle) -> Any:
     try:
         return np.load(_model_file(folder, bundle))
     except FileNotFoundError as error:
@@ -270,63 +312,49 @@ def _open_model(folder, bundle):
         ) from error
 
 
-def _model_file(folder, bundle):
+def _model_file(folder: Any, bundle: Bundle) -> Any:
     return folder / f"bundle-{bundle.number:06d}.npz"
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """What came of it."""
+    """The groups of all blocks, and how their rows come back."""
 
-    shuffle: object
-    router: object
-    sizes: np.ndarray
-    bundles: list
-    model: object
+    shuffle: Any
+    router: Any
+    sizes: Labels
+    bundles: list[Bundle]
+    model: Any
     summary: Summary
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """Microaggregate all blocks."""
+    """Microaggregate all blocks; `say` gets lines of progress."""
 
-    parts: object
-    space: object
-    rounding: np.ndarray
-    method: object
+    parts: Any
+    space: Coordinates
+    n_coordinates: int
+    method: Method
     seed: int
     n_rows: int
-    folder: object
+    folder: Any
+    make_shuffle: Callable[..., Any]
+    say: Callable[[str], None]
 
-    def run(self, router, make_shuffle, say):
+    def run(self, router: Any) -> Grouped:
         """Group the rows, in fewer blocks if some of these cannot satisfy the constraints alone.
 
         The sample suggests blocks that can, so that one attempt is usually enough.
-
-        Parameters
-        ----------
-        router : StratifiedRouter
-            The blocks.
-
-        make_shuffle : callable
-            Makes a shuffle, given the number of rows and the parts.
-
-        say : callable
-            Receives a line on the progress.
-
-        Returns
-        -------
-        grouped : Grouped
-            The result.
         """
         while True:
-            grouped = self._attempt(router, make_shuffle(self.n_rows, self.parts), say)
+            grouped = self._attempt(router)
             unsuited = grouped.summary.unsuited
             if not unsuited:
                 check_rows(self.n_rows, grouped.summary.n_rows)
                 return grouped
             grouped.model.remove()
-            say(f"{len(unsuited)} blocks are merged with others, to satisfy the constraints")
+            self.say(f"{len(unsuited)} blocks are merged with others, to satisfy the constraints")
             sizes = grouped.sizes.copy()
             sizes[unsuited] = 0
             router, _ = grouped.router.without_small_blocks(sizes, 2 * self.method.k)
@@ -334,25 +362,25 @@ class Grouping:
                 # Nothing is left to merge, but each stratum as a whole satisfied the constraints.
                 raise RuntimeError(f"Values of X are not what they were: {CHANGED}")
 
-    def _attempt(self, router, shuffle, say):
-        parts, k = self.parts, self.method.k
+    def _attempt(self, router: Any) -> Grouped:
+        parts, shuffle = self.parts, self.make_shuffle(self.n_rows, self.parts)
         sizes = np.sum(shuffle.route(parts, self.space, router), axis=0)
         check_rows(self.n_rows, sizes.sum())
-        router, new_block = router.without_small_blocks(sizes, 2 * k)
+        router, new_block = router.without_small_blocks(sizes, 2 * self.method.k)
         edges = np.searchsorted(new_block, np.arange(router.n_blocks + 1))
         sizes = np.add.reduceat(sizes, edges[:-1])
-        row_width = max(parts.format.width, len(self.rounding))
+        row_width = max(parts.format.width, self.n_coordinates)
         row_bytes = row_width * parts.format.no_rows().itemsize
         bundles = make_bundles(sizes, row_bytes, router.seeds(self.seed))
-        say(f"{router.n_blocks} blocks of {sizes.min()} to {sizes.max()} rows")
+        self.say(f"{router.n_blocks} blocks of {sizes.min()} to {sizes.max()} rows")
 
         with TemporaryFolder(self.folder, "model-").removed_on_failure() as model:
-            work = Aggregate(self.space, self.rounding, router, self.method, model, parts.format)
+            work = Aggregate(self.space, self.method, model, parts.format)
             summary = Summary.merged(shuffle.work(work, bundles, edges))
         return Grouped(shuffle, router, sizes, bundles, model, summary)
 
 
-def check_rows(n_before, n_now):
+def check_rows(n_before: int, n_now: int) -> None:
     """Raise if the number of rows has changed."""
     if n_before != n_now:
         raise RuntimeError(f"X had {n_before} rows and now has {n_now}: {CHANGED}")

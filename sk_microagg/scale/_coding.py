@@ -1,179 +1,80 @@
-"""The columns that are anonymized, as numbers that travel with the rows, and back.
+"""The quasi-identifiers as numbers that travel with the rows, and groups of rows as released cells.
 
-A coding turns the cells of a part into numbers, finds the space in which rows are compared, and
-says what groups of rows are released as: one for columns of numbers, which works as MicroAggregator
-does, and one for columns of any kind, which works as TableAggregator does.
+A category travels as a number: those which the encoder knows are the first ones, in its order. The
+fitted model has no more of the others than was released.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from sk_microagg._table_space import check_decimals, check_kinds, check_weights
-from sk_microagg._utils._scaling import warn_of_exact_scaler
-from sk_microagg._utils._space import ScaledSpace, fewest_known
-from sk_microagg._utils._statistics import group_means, squared_error
-from sk_microagg._utils._validation import check_records
+from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
+from sk_microagg._utils._validation import check_k
+from sk_microagg.encoding import CategoryColumn, OrdinalColumn
+from sk_microagg.encoding._categories import mode_positions
 from sk_microagg.encoding._coordinates import Coordinates
-from sk_microagg.scale._column_survey import find_kinds, survey_columns
-from sk_microagg.scale._columns import make_column
-
-
-def are_numbers(dtypes):
-    """Whether all of some types are for numbers."""
-    types = pd.api.types
-    return all(types.is_numeric_dtype(kind) and not types.is_bool_dtype(kind) for kind in dtypes)
-
-
-@dataclass(frozen=True)
-class NumberCoding:
-    """Columns of numbers, which travel as they are."""
-
-    dtype: np.dtype
-
-    def encode(self, frame):
-        """The numbers that travel, NaN where one is missing."""
-        return check_records(frame, dtype=self.dtype, allow_missing=True)
-
-    def fit_space(self, scaler, records, k, units, n_rows):
-        """Fit the space in which rows are compared on a sample, for which its points are made.
-
-        Parameters
-        ----------
-        scaler : estimator or None
-            The scaler, not fitted.
-
-        records : ndarray of shape (n_records, n_columns)
-            The sample.
-
-        k : int
-            Smallest size of a group.
-
-        units : ndarray of shape (n_records,) or None
-            Who each record belongs to; None if each belongs to somebody else.
-
-        n_rows : int
-            Number of rows of the table.
-
-        Returns
-        -------
-        space : ScaledSpace
-            The space.
-
-        points : ndarray of shape (n_records, n_coordinates)
-            The points.
-
-        rounding : ndarray of shape (n_coordinates,)
-            How much points may differ in another batch.
-        """
-        space = ScaledSpace(scaler, fewest_known(k))
-        points = space.fit(records, units)
-        if not space.is_coarse:
-            warn_of_exact_scaler(scaler)
-        return space, points, space.rounding(records, points)
-
-    def averaged(self, records, points):
-        """What the means of groups are of: the numbers themselves."""
-        return records
-
-    def finish(self, space, groups, records, kept, labels, units, hidden):
-        """The groups with what they are released as, the means, and with the errors of points."""
-        if hidden is None or not len(hidden[0]):
-            return groups
-        return replace(groups, sse=squared_error(kept, group_means(kept, labels), labels))
-
-    def kinds(self, names):
-        """The kind of each column, by its name."""
-        return dict.fromkeys(names, "number")
-
-    def shown(self, centroids):
-        """Values that the model needs in addition to the numbers of the groups: none."""
-        return ()
-
-    def as_released(self, shown):
-        """What the model keeps."""
-        return self
-
-    def for_new_rows(self, parts, space):
-        """The coding of rows that are assigned to groups: numbers of any type."""
-        if parts.coding is None:
-            dtypes = parts.frame.dtypes[parts.columns]
-            names = [name for name, dtype in dtypes.items() if not are_numbers([dtype])]
-            raise ValueError(
-                f"X has the column {names[0]!r} of type {dtypes[names[0]]}: in `fit`, all were "
-                "numeric."
-            )
-        return parts.coding
-
-    def columns_of(self, released, names):
-        """The released columns, by their names, from released rows."""
-        return {name: released[:, j].astype(self.dtype) for j, name in enumerate(names)}
+from sk_microagg.encoding._frames import can_be_missing, is_categorical, take, with_room
+from sk_microagg.encoding._numbers import group_averages
+from sk_microagg.scale._survey import Survey, Values, find_kinds, survey_columns
 
 
 @dataclass(frozen=True)
 class TableCoding:
-    """Columns of any kind."""
+    """What is known of the quasi-identifiers of the whole table."""
 
-    columns: tuple
+    columns: tuple[Any, ...]
     k: int
-    weights: dict
-
-    dtype = np.dtype(np.float64)
+    weights: dict[Any, float]
+    n_rows: int
 
     @classmethod
-    def of(cls, frame, names, unit, k, options):
-        """Look at all rows of the columns.
-
-        Parameters
-        ----------
-        frame : dask.dataframe.DataFrame
-            The table.
-
-        names : list
-            The columns that are anonymized.
-
-        unit : str or None
-            The column that says who a row belongs to.
-
-        k : int
-            Smallest size of a group.
-
-        options : ColumnOptions
-            What the user says about columns.
-
-        Returns
-        -------
-        coding : TableCoding
-            The coding.
-        """
-        kinds, prototypes = find_kinds(frame[names], options.kinds)
-        surveys = survey_columns(frame, kinds, unit, k, options.decimals)
+    def from_estimator(
+        cls, estimator: Any, frame: Any, names: list[Any], unit: Any, k: int
+    ) -> Self:
+        """Check what an estimator says about columns, and look at all their rows."""
+        weights = estimator.column_weights
+        if weights is not None and not isinstance(weights, dict):
+            raise TypeError(
+                f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
+                f"{type(weights).__name__}."
+            )
+        given, orders = check_kinds(estimator.categorical, estimator.ordinal, names)
+        weights, decimals = check_weights(weights, names), check_decimals(estimator.decimals, names)
+        kinds, prototypes = find_kinds(frame[names], given)
+        surveys = survey_columns(frame, kinds, unit, k, decimals)
+        some = next(iter(surveys.values()))
+        n_rows = some.n_known + some.n_missing
+        check_k(k, n_rows)  # Nothing is known of the values of no rows.
         likes = {name: prototypes.get(name, frame._meta[name]) for name in kinds}
         columns = tuple(
-            make_column(surveys[name], kind, likes[name], k, options.orders.get(name))
+            _make_column(surveys[name], kind, likes[name], k, orders.get(name))
             for name, kind in kinds.items()
         )
-        return cls(columns, k, options.weights)
+        return cls(columns, k, weights, n_rows)
 
-    def encode(self, frame):
+    def encode(self, frame: DataFrame) -> Floats:
         """The numbers that travel, NaN where a value is missing."""
         return np.column_stack(
             [column.numbers(frame[column.column.name]) for column in self.columns]
         )
 
-    def fit_space(self, scaler, records, k, units, n_rows):
-        """As `NumberCoding.fit_space`; points are computed cell by cell, without rounding."""
+    def fit_space(self, records: Floats, units: Array | None, n_rows: int) -> Coordinates:
+        """Fit the space in which rows are compared, on a sample of `n_rows` rows."""
         columns = [column.column for column in self.columns]
-        space = Coordinates(columns, k, self.weights, records, units=units, n_records=n_rows)
-        points = space.points(records)
-        return space, points, np.zeros(points.shape[1])
+        return Coordinates(columns, self.k, self.weights, records, units=units, n_records=n_rows)
 
-    def averaged(self, records, points):
-        """What the means of groups are of: codes have none."""
-        return points
-
-    def finish(self, space, groups, records, kept, labels, units, hidden):
+    def finish(
+        self,
+        space: Coordinates,
+        groups: Any,
+        records: Floats,
+        labels: Labels,
+        units: Array | None,
+        hidden: Any,
+    ) -> Any:
         """The groups with what they are released as, as numbers, and with their errors."""
         n_groups = len(groups.sizes)
         averages = [
@@ -187,76 +88,185 @@ class TableCoding:
             sse=float(sum(within for within, _ in sums.values())),
         )
 
-    def kinds(self, names):
+    def kinds(self) -> dict[Any, str]:
         """The kind of each column, by its name."""
-        return {name: column.column.kind for name, column in zip(names, self.columns, strict=True)}
+        return {column.column.name: column.column.kind for column in self.columns}
 
-    def shown(self, centroids):
+    def shown(self, centroids: Floats) -> tuple[Array, ...]:
         """The categories that groups are released as."""
         return tuple(column.shown(centroids[:, j]) for j, column in enumerate(self.columns))
 
-    def as_released(self, shown):
+    def as_released(self, shown: tuple[Array, ...]) -> "ReleasedColumns":
         """What the model keeps: no categories but those that are released."""
+        pairs = zip(self.columns, shown, strict=True)
         return ReleasedColumns(
-            tuple(column.as_released(one) for column, one in zip(self.columns, shown, strict=True))
+            {column.column.name: column.as_released(one) for column, one in pairs}
         )
 
 
 @dataclass(frozen=True)
 class ReleasedColumns:
-    """What a model knows of columns of any kind beyond the space of their points."""
+    """What a model holds of the quasi-identifiers beyond the space of their points."""
 
-    columns: tuple
+    columns: dict[Any, Any]
 
-    def for_new_rows(self, parts, space):
-        """The coding of rows that are assigned to groups."""
-        return NewRowCoding(space)
-
-    def columns_of(self, released, names):
+    def cells(self, released: Floats) -> dict[Any, Series]:
         """The released columns, by their names, from released rows."""
         return {
             name: column.cells(released[:, j])
-            for j, (name, column) in enumerate(zip(names, self.columns, strict=True))
+            for j, (name, column) in enumerate(self.columns.items())
         }
 
 
 @dataclass(frozen=True)
 class NewRowCoding:
-    """Columns of any kind of rows that are assigned to groups, as their space knows them."""
+    """The quasi-identifiers of rows that are assigned to groups."""
 
     space: Coordinates
 
-    dtype = np.dtype(np.float64)
-
-    def encode(self, frame):
+    def encode(self, frame: DataFrame) -> Floats:
         """The numbers that travel, NaN where a value is missing."""
         return self.space.numbers(frame)
 
 
 @dataclass(frozen=True)
-class ColumnOptions:
-    """What the user says about columns, by their names."""
+class Line:
+    """Numbers, dates or ordinal values. It holds no values of rows, so it is part of the model."""
 
-    kinds: dict
-    orders: dict
-    weights: dict
-    decimals: dict
+    column: Any
+    like: Series
 
-    @classmethod
-    def of(cls, estimator, names):
-        """Check the parameters of an estimator."""
-        weights = estimator.column_weights
-        if weights is not None and not isinstance(weights, dict):
-            raise TypeError(
-                f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
-                f"{type(weights).__name__}."
-            )
-        return cls(
-            *check_kinds(estimator.categorical, estimator.ordinal, names),
-            check_weights(weights, names),
-            check_decimals(estimator.decimals, names),
+    def numbers(self, cells: Series) -> Floats:
+        """The numbers that travel, NaN where a value is missing."""
+        return self.column.values(cells)
+
+    def averages(
+        self, numbers: Floats, labels: Labels, n_groups: int, units: Array | None
+    ) -> Floats:
+        """What groups are released as, as numbers."""
+        return group_averages(numbers, labels, n_groups, "mean", self.like, units)
+
+    def shown(self, averages: Floats) -> Floats:
+        """Nothing: numbers say themselves what they stand for."""
+        return averages[:0]
+
+    def as_released(self, shown: Floats) -> Self:
+        """What the model keeps of the column."""
+        return self
+
+    def cells(self, averages: Floats) -> Series:
+        """The released cells, with their type."""
+        different, places = np.unique(averages, return_inverse=True)
+        return take(self.column.released(different, self.like), places)
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Categories, and all values of the table."""
+
+    column: Any
+    like: Series
+    values: Values
+    people: Labels
+    order: Labels
+    categories: pd.Index | None
+    k: int
+
+    def numbers(self, cells: Series) -> Floats:
+        """The numbers that travel, NaN where a value is missing."""
+        numbers = np.empty(len(self.order) + 1)
+        numbers[self.order] = np.arange(len(self.order))
+        numbers[-1] = np.nan
+        return numbers[self.values.positions(cells.astype(object))]
+
+    def averages(
+        self, numbers: Floats, labels: Labels, n_groups: int, units: Array | None
+    ) -> Floats:
+        """The most frequent values of groups, as numbers."""
+        n_values = len(self.order)
+        places = np.where(np.isnan(numbers), n_values, numbers).astype(np.intp)
+        codes = np.append(self.order, n_values)[places]
+        positions = mode_positions(
+            codes, self.values.counts, labels, n_groups, self.k, units, self.people
         )
+        modes = np.where(positions < 0, np.nan, numbers[positions])
+        if n_values and not can_be_missing(self.like):
+            most_frequent = np.argmax(self.values.counts[:-1])
+            if self.people[most_frequent] >= self.k:
+                modes[positions < 0] = np.flatnonzero(self.order == most_frequent)[0]
+        return modes
 
-    def __bool__(self):
-        has_decimals = any(number != "auto" for number in self.decimals.values())
-        return bool(self.kinds or self.weights or has_decimals)
+    def shown(self, averages: Floats) -> Floats:
+        """The values that groups are released as, each once."""
+        return np.unique(averages)
+
+    def as_released(self, shown: Floats) -> "ReleasedCategories":
+        """What the model keeps of the column, given the values that groups are released as."""
+        is_missing = np.isnan(shown)
+        codes = shown[~is_missing].astype(np.intp)
+        released = self.values.known.astype(object)[self.order[codes]]
+        like = with_room(self.like) if is_missing.any() else self.like
+        if self.categories is not None:
+            people = np.zeros(len(self.categories), dtype=np.intp)
+            people[self.categories.get_indexer(self.values.known)] = self.people
+            stay = (people >= self.k) | ((people == 0) & self.like.dtype.ordered)
+            stay[self.categories.get_indexer(released)] = True
+            kind = pd.CategoricalDtype(self.categories[stay], ordered=self.like.dtype.ordered)
+            like = pd.Series([], dtype=kind, name=self.like.name)
+        cells = pd.Series([*released, None], dtype=object)
+        # As the last cell is missing, the type must have room for it, at first.
+        cells = cells.astype(with_room(like).dtype) if like.dtype != object else cells
+        return ReleasedCategories(codes, cells, like)
+
+
+@dataclass(frozen=True)
+class ReleasedCategories:
+    """The values that groups are released as."""
+
+    codes: Labels
+    values: Series
+    like: Series
+
+    def cells(self, averages: Floats) -> Series:
+        """The released cells, with their type."""
+        places = np.searchsorted(self.codes, averages)
+        places[np.isnan(averages)] = len(self.codes)
+        cells = take(self.values, places)
+        return cells.astype(self.like.dtype).rename(self.like.name)
+
+
+def _make_column(
+    survey: Survey, kind: str, like: Series, k: int, order: list[Any] | None
+) -> Line | Categories:
+    """The column of a table, from what is known of all its rows; `like` has its type."""
+    name = like.name
+    if survey.n_known and survey.line is not None:
+        return Line(survey.line, like)
+    if survey.n_known and kind == "ordinal":
+        return _make_ordinal(survey, like, k, order)
+    values, people = survey.as_categories(), survey.n_people()
+    different, counts = values.known.astype(object), values.counts[:-1]
+    column = CategoryColumn.from_counts(name, different, counts, people, int(values.counts[-1]), k)
+    # Those with a coordinate first, which have k people, and the most frequent ones of these.
+    travel_order = np.lexsort((-counts, people < k))
+    column.kind = kind if survey.n_known else "category"
+    if is_categorical(like):
+        like = pd.Series([], dtype=pd.CategoricalDtype([], ordered=like.dtype.ordered), name=name)
+    return Categories(column, like, values, people, travel_order, survey.categories, k)
+
+
+def _make_ordinal(survey: Survey, like: Series, k: int, order: list[Any] | None) -> Line:
+    # It matters only whether there are k people of a value, or none.
+    known = survey.as_categories().known.astype(object)
+    some = np.repeat(known, np.minimum(survey.n_people(), k))
+    some = pd.Series(some, dtype=object, name=like.name)
+    if survey.categories is not None:
+        some = some.astype(pd.CategoricalDtype(survey.categories, ordered=like.dtype.ordered))
+    column = OrdinalColumn(some, k, order)
+    if survey.categories is not None:
+        kind = pd.CategoricalDtype(
+            survey.categories[survey.categories.isin(column.order)], ordered=like.dtype.ordered
+        )
+        like = pd.Series([], dtype=kind, name=like.name)
+    # Without a value that may be released, all cells are missing.
+    return Line(column, like if column.order else with_room(like))

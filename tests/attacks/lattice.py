@@ -39,7 +39,7 @@ def diagrams(aggregator):
 
 
 def diagrams_in(folder, scaler):
-    """The power diagrams in the model folder of a DaskMicroAggregator."""
+    """The power diagrams in the model folder of a DaskTableAggregator."""
     for path in sorted(folder.rglob("*.npz")):
         with np.load(path) as model:
             for number in range(len(model.files) // 3):

@@ -58,20 +58,22 @@ def fit_table(data, X, dates=False, **options):
 
 
 def fit_on_dask(data, X, **options):
-    """A DaskMicroAggregator of the records, and its groups."""
+    """A DaskTableAggregator of the records, and its groups."""
     import dask
     import dask.dataframe as dd
 
-    from sk_microagg.scale import DaskMicroAggregator
+    from sk_microagg.scale import DaskTableAggregator
 
     roles = {name: name for name in ("unit", "strata") if name in options}
     if "privacy" in options:
         roles["sensitive"] = "diagnosis"
     columns = [f"x{j}" for j in range(X.shape[1])]
     table = dd.from_pandas(_frame(data, X), npartitions=2)
-    model = DaskMicroAggregator(k=4, columns=columns, **_parameters(options))
+    model = DaskTableAggregator(
+        k=4, quasi_identifiers=columns, decimals=None, **_parameters(options), **roles
+    )
     with dask.config.set(scheduler="synchronous"):
-        release = model.fit_transform(table, **roles).compute()
+        release = model.fit_transform(table).compute()
     rows = release[columns].fillna(-1.0).assign(stratum=data["strata"] * ("strata" in options))
     return model, np.unique(rows.to_numpy(), axis=0, return_inverse=True)[1].ravel()
 

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -20,10 +21,9 @@ def people(n, *columns, seed=0):
     return np.column_stack([rng.choice(column, size=n) for column in columns])
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("columns", "n", "k", "at_least"),
     [([AGES], 300, 5, 0.3), ([AGES, RATINGS], 1000, 3, 0.2)],
-    ids=["ages", "ages and ratings"],
 )
 def test_cells_of_few_coarse_columns_determine_groups_and_the_release_does_not(
     columns, n, k, at_least

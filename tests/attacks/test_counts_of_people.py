@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from tables.pages import Reader
 
 from sk_microagg import MicroAggregator, TableAggregator
@@ -88,7 +89,7 @@ def test_shares_of_few_people_are_not_written(rows, data):
     assert bound_in_words(mask.mean(), len(mask), fewest) is not None or is_told
 
 
-@pytest.mark.parametrize("knows_people", [True, False])
+@in_one_case("knows_people", [True, False])
 def test_no_bound_is_below_the_share_or_more_than_a_step_above(knows_people):
     """Records of a few people may be most of them: words such as "few" would hide a large risk."""
     units = np.repeat(np.arange(60), [100] * 5 + [1] * 55)

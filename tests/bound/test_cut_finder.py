@@ -1,5 +1,5 @@
 import numpy as np
-import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 
 from sk_microagg._kernels import CutFinder
@@ -15,7 +15,7 @@ def columns_with_use(k, seed):
     return members, use, CutFinder(start, members.ravel().astype(np.int32), use, 4 * k, k)
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
+@in_one_case("k", [2, 3, 4])
 def test_grown_sets_are_violated_as_cuts(k):
     n_grown = 0
     for seed in range(8):

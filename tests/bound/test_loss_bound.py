@@ -65,7 +65,8 @@ def test_no_partition_of_a_small_table_is_below_the_bound(k, n, counting_work):
     assert work["cuts"] > 0 or n == 2 * k
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.slow
+@in_one_case("k", [2, 3, 4])
 def test_the_bound_is_not_below_the_linear_program(k):
     for name in SMALL_TABLES:
         rng = np.random.default_rng(k)
@@ -103,7 +104,7 @@ def test_no_partition_at_all_is_below_the_bound(counting_work, name, n, k, colum
     assert work["repairs"] == work["iterations"] <= work["ascents"]
 
 
-@pytest.mark.parametrize("n", [5, 7, 9])
+@in_one_case("n", [5, 7, 9])
 def test_one_possible_group_gives_the_exact_loss(n):
     X = np.random.default_rng(n).normal(size=(n, 2)) + 0.1
     labels = np.zeros(n, dtype=int)
@@ -145,7 +146,7 @@ def test_the_trace_rises_to_the_bound(set_clock):
     assert isinstance(bound, float)
 
 
-@pytest.mark.parametrize("k", [1, 3, 15])
+@in_one_case("k", [1, 3, 15])
 def test_special_cases_have_a_trace(k):
     X = np.random.default_rng(0).normal(size=(20, 2))
     bound, trace = loss_bound_after(X, k, max_iter=2, return_trace=True)
@@ -166,19 +167,19 @@ def test_the_progress_line_says_what_is_proven(capsys):
 @in_one_case(
     ("arguments", "error", "message"),
     [
-        ({"k": 0}, ValueError, "k=0 must be at least 1"),
-        ({"k": 21}, ValueError, "k=21 must be at most the number of records"),
-        ({"k": 2.0}, TypeError, "k=2.0 must be an integer"),
-        ({"k": 3, "time_limit": 0}, ValueError, "time_limit=0 must be a number above 0"),
-        ({"k": 3, "time_limit": "1"}, TypeError, "time_limit='1' must be a number"),
-        ({"k": 3, "tol": -1e-3}, ValueError, "tol=-0.001 must be a number at least 0"),
+        ({"k": 0}, ValueError, r"k=0\b"),
+        ({"k": 21}, ValueError, r"k=21\b"),
+        ({"k": 2.0}, TypeError, r"k=2.0\b"),
+        ({"k": 3, "time_limit": 0}, ValueError, r"time_limit=0\b"),
+        ({"k": 3, "time_limit": "1"}, TypeError, "time_limit='1'"),
+        ({"k": 3, "tol": -1e-3}, ValueError, r"tol=-0.001\b"),
         (
             {"k": 3, "time_limit": inf},
             ValueError,
-            "time_limit=inf needs a tol above 0 or a max_iter",
+            r"time_limit=inf\b",
         ),
-        ({"k": 3, "max_iter": 0}, ValueError, "max_iter=0 must be an integer of at least 1 or"),
-        ({"k": 3, "max_iter": 2.0}, TypeError, "max_iter=2.0 must be an integer of at least 1"),
+        ({"k": 3, "max_iter": 0}, ValueError, r"max_iter=0\b"),
+        ({"k": 3, "max_iter": 2.0}, TypeError, r"max_iter=2.0\b"),
         ({"k": 3, "time_limit": float("nan")}, ValueError, "time_limit=nan"),
     ],
 )
@@ -223,7 +224,7 @@ def test_bounds_of_the_reference_data_sets(
     assert 0.995 * proven <= bound <= known
 
 
-@pytest.mark.parametrize("far", [1e60, 1e76, 1e78, 1e100, 1e139])
+@in_one_case("far", [1e60, 1e76, 1e78, 1e100, 1e139])
 def test_a_bound_with_values_that_are_far_away(far):
     X = np.random.default_rng(0).normal(size=(20, 2))
     X[:3] = far

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.root_search import squared_distances
@@ -31,7 +30,7 @@ def test_near_records_are_those_of_the_first_records_if_time_is_short(set_clock)
     assert near_records(X, 5, Deadline(0.0))[0].shape == (0, 5)
 
 
-@pytest.mark.parametrize("n", [1, 3, 4, 9])
+@in_one_case("n", [1, 3, 4, 9])
 def test_the_last_sum_of_nearest_distances(n):
     distances = np.sort(np.random.default_rng(n).uniform(size=(20, 5)), axis=1)
     distances[:, 0] = 0.0

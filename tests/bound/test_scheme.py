@@ -1,8 +1,9 @@
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import inf
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.bound import admissible_groups, least_squared_errors, squared_errors_of
 from oracles.partition import sst
@@ -12,7 +13,7 @@ from sk_microagg._bound._proof import Proof
 from sk_microagg._bound._repair import Repair, near_records, scaled, sums_of_nearest
 from sk_microagg._bound._scheme import Scheme
 from sk_microagg._bound._sets import ColumnPool, Cuts, largest_cut, squared_errors
-from sk_microagg._bound._settings import SETTINGS, Settings
+from sk_microagg._bound._settings import SETTINGS
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.metrics import loss_bound
 
@@ -117,17 +118,11 @@ def test_records_whose_neighbors_are_not_known_have_duals_of_zero(set_clock):
     assert 0 < bound < complete.proof.bound / np.ldexp(sst(X), -2 * scaled(X)[1])
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("k", "largest"), [(2, 5), (3, 8), (7, 20), (10, 29), (11, 32), (15, 22), (20, 26), (40, 40)]
 )
 def test_cuts_hold_two_groups_or_have_few_subsets(k, largest):
     assert largest_cut(k, SETTINGS) == largest
-
-
-def test_settings_are_documented():
-    documented = Settings.__doc__.split("Attributes")[1]
-    for field in fields(Settings):
-        assert f" {field.name}" in documented
 
 
 class TestBudgetOfIterations:
@@ -191,7 +186,7 @@ class TestTimeLimit:
         assert trace[-1, 1] == bound > trace[0, 1]
 
 
-@pytest.mark.parametrize("k", [3, 6])
+@in_one_case("k", [3, 6])
 def test_a_repair_does_not_depend_on_the_number_of_threads(k):
     records = np.random.default_rng(0).normal(size=(120, 3))
     near, distances = near_records(records, k)

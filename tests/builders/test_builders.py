@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import case
+from marks import case, in_one_case
 from oracles import builders as oracles
 from oracles.pool import ScanPool
 from tables.drawn import cases
@@ -125,7 +125,7 @@ def test_same_partition_from_two_threads_at_once():
         assert np.array_equal(alone, together), builder
 
 
-@pytest.mark.parametrize("builder", [MDAV("nc"), CBFS("nc"), GSMS()], ids=str)
+@in_one_case("builder", [MDAV("nc"), CBFS("nc"), GSMS()])
 def test_groups_of_hundreds(builder):
     oracle = {MDAV: oracles.mdav, CBFS: oracles.cbfs, GSMS: oracles.gsms}[type(builder)]
     X = np.random.default_rng(0).normal(size=(700, 2))

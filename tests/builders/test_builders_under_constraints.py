@@ -16,7 +16,7 @@ from sk_microagg.builders import (
     KAnonymityFirst,
     TClosenessFirst,
 )
-from sk_microagg.builders._merge import merge_until_met
+from sk_microagg.builders._base import merge_until_met
 from sk_microagg.datasets import fetch_census
 from sk_microagg.metrics import information_loss
 from sk_microagg.privacy import LDiversity, Rules, TCloseness
@@ -51,6 +51,7 @@ def test_every_group_satisfies_all_rules(name, seed, table, sensitive, n, d, sha
     assert_array_equal(BUILDERS[name]().build(X, k, rules), labels)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @tables
 def test_merging_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):
@@ -81,7 +82,7 @@ def test_t_closeness_first_agrees_with_the_oracle(seed, table, sensitive, n, d, 
     assert_array_equal(TClosenessFirst().build(X, k, rules), oracles.merge(X, built, rules))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@in_one_case("seed", range(6))
 def test_k_anonymity_first_on_a_few_tables(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(30, 2))
@@ -90,7 +91,7 @@ def test_k_anonymity_first_on_a_few_tables(seed):
     assert_array_equal(KAnonymityFirst().build(X, 3, rules), oracles.merge(X, built, rules))
 
 
-@pytest.mark.parametrize("builder", [MDAV(), KAnonymityFirst()], ids=str)
+@in_one_case("builder", [MDAV(), KAnonymityFirst()])
 def test_a_constraint_of_the_user(builder):
     rng = np.random.default_rng(0)
     X, values = rng.normal(size=(120, 2)), rng.normal(size=120)
@@ -123,8 +124,8 @@ def test_k_anonymity_first_without_rules_is_mdav_but_for_the_end():
 
 
 # With a multiple of the number of strata, the published bound holds.
-@pytest.mark.parametrize("t", [0.05, 0.13, 0.25])
-@pytest.mark.parametrize("sensitive", ["different", "reversed"])
+@in_one_case("t", [0.05, 0.13, 0.25])
+@in_one_case("sensitive", ["different", "reversed"])
 def test_groups_of_t_closeness_first_are_t_close_without_merging(t, sensitive):
     X = np.random.default_rng(0).normal(size=(1080, 2))
     values = np.random.default_rng(1).permutation(1080)
@@ -133,7 +134,7 @@ def test_groups_of_t_closeness_first_are_t_close_without_merging(t, sensitive):
     assert_array_equal(np.bincount(labels), {0.05: 10, 0.13: 4, 0.25: 2}[t])
 
 
-@pytest.mark.parametrize("n", [97, 98, 99, 100, 101, 102, 103])
+@in_one_case("n", [97, 98, 99, 100, 101, 102, 103])
 def test_extra_records_are_from_the_middle(n):
     X = np.random.default_rng(n).normal(size=(n, 2))
     rules = Rules.of_table(n, 6, TCloseness(1.0), np.arange(n))
@@ -142,9 +143,7 @@ def test_extra_records_are_from_the_middle(n):
     assert np.count_nonzero(sizes == 7) == n % 6
 
 
-@pytest.mark.parametrize(
-    "rules", [None, Rules(()), Rules.of_table(4, 2, LDiversity(2), [1, 2] * 2)]
-)
+@in_one_case("rules", [None, Rules(()), Rules.of_table(4, 2, LDiversity(2), [1, 2] * 2)])
 def test_t_closeness_first_needs_t_closeness(rules):
     with pytest.raises(ValueError, match="TClosenessFirst needs a TCloseness constraint"):
         TClosenessFirst().build(np.eye(4), 2, rules)

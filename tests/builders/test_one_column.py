@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.one_column import ROUNDING, ExactRuns, least_error_of_any_partition
 from tables.numbers import TABLES
@@ -21,7 +22,7 @@ def exact_error(X, labels):
     return sum(ExactRuns(group).error(0, len(group)) for group in groups)
 
 
-@pytest.mark.parametrize(("n", "k"), [(1, 1), (5, 2), (6, 3), (8, 2), (8, 3), (9, 4), (5, 5)])
+@in_one_case(("n", "k"), [(1, 1), (5, 2), (6, 3), (8, 2), (8, 3), (9, 4), (5, 5)])
 def test_no_partition_at_all_is_better(n, k):
     for table, make in TABLES.items():
         X = make(np.random.default_rng(n + k), n, 1)
@@ -62,7 +63,7 @@ def test_the_loss_depends_on_neither_order_nor_direction_nor_place_nor_unit(seed
     assert_array_equal(Optimal1D().build(1024.0 * X, k), Optimal1D().build(X, k))
 
 
-@pytest.mark.parametrize("k", [1, 4, 15])
+@in_one_case("k", [1, 4, 15])
 def test_groups_are_runs_of_k_to_2k_records_or_of_one_value(k):
     for table, make in TABLES.items():
         X = make(np.random.default_rng(k), 200, 1)
@@ -81,7 +82,7 @@ def test_groups_of_one_value_are_one():
     assert_array_equal(np.bincount(labels), [8, 20, 3])
 
 
-@pytest.mark.parametrize("d", [2, 5])
+@in_one_case("d", [2, 5])
 def test_several_columns_are_an_error(d):
     X = np.random.default_rng(0).normal(size=(20, d))
     message = rf"^X has {d} columns: the builder Optimal1D takes a single column\."
@@ -134,7 +135,7 @@ def test_a_path_leads_through_a_group_from_the_previous_to_the_next():
     assert X[path, 0].tolist() in (sorted(X[:, 0]), sorted(X[:, 0])[::-1])
 
 
-@pytest.mark.parametrize("path", ["MDAV", None, "tour"])
+@in_one_case("path", ["MDAV", None, "tour"])
 def test_bad_path(path):
     message = rf"^path={path!r} must be one of 'mdav', 'cbfs', 'nearest'\.$"
     with pytest.raises(ValueError, match=message):

@@ -103,10 +103,10 @@ def test_a_folder_on_dask_is_as_private_as_the_table(run, table, folder, file, e
 
 def test_a_release_from_python_is_as_private_as_the_table(table):
     pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-    from sk_microagg.scale import DaskMicroAggregator
+    from sk_microagg.scale import DaskTableAggregator
 
     (table / "in.parquet").chmod(0o600)
-    aggregator = DaskMicroAggregator(k=5, folder=table / "folder")
+    aggregator = DaskTableAggregator(k=5, folder=table / "folder")
     aggregator.fit_transform(table / "in.parquet", path=table / "out")
     aggregator.transform(table / "in.parquet", path=table / "moved")
     private = [table / "out", table / "moved", *(table / "folder").iterdir()]

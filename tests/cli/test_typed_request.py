@@ -114,7 +114,7 @@ def test_a_text_that_is_one_column_or_two(names):
         (["--l", "2.5", "--l-kind", "entropy"], [LDiversity(2.5, "entropy")]),
         (["--l", "2", "--l-kind", "recursive", "--c", "4"], [LDiversity(2, "recursive", 4.0)]),
         (["--t", "0.3", "--l", "3"], [LDiversity(3), TCloseness(0.3)]),
-        (["--unit-share", "0.25", "--t", "0"], [TCloseness(0.0), UnitShare(0.25)]),
+        (["--unit-share", "0.25", "--t", "0"], [UnitShare(0.25), TCloseness(0.0)]),
     ],
 )
 def test_constraints(arguments, constraints):
@@ -124,10 +124,10 @@ def test_constraints(arguments, constraints):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--l", "2.5"], "--l 2.5: l=2.5 must be an integer of at least 1, got float."),
-        (["--l-kind", "entropy"], "--l-kind entropy: l_kind needs l."),
+        (["--l", "2.5"], "--l 2.5: l=2.5 must be an integer"),
+        (["--l-kind", "entropy"], "--l-kind entropy: kind='entropy' needs l."),
         (["--l", "2", "--c", "2"], "--l 2 --c 2: c=2.0 must be None if kind='distinct'."),
-        (["--l", "2", "--l-kind", "recursive"], "--l 2 --l-kind recursive: c=None must be a numbe"),
+        (["--l", "2", "--l-kind", "recursive"], "--l 2 --l-kind recursive: c=None must be a"),
     ],
 )
 def test_options_that_contradict_each_other(arguments, message):

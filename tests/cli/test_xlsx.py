@@ -167,6 +167,6 @@ def test_control_characters(fails, write, tmp_path):
 def test_without_openpyxl(fails, write, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     line = fails("anonymize", write("t.xlsx", b""), tmp_path / "out.csv")
-    assert line.endswith("openpyxl: install sk-microagg[table].")
+    assert line.endswith("t.xlsx: Excel needs openpyxl: install sk-microagg[table].")
     line = fails("anonymize", write("t.csv", "x\n1\n2\n"), tmp_path / "out.xlsx", "-k", 2)
-    assert line.endswith("openpyxl: install sk-microagg[table].")
+    assert line.endswith("Excel needs openpyxl: install sk-microagg[table].")

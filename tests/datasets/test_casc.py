@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 import requests
+from marks import in_one_case
 
 from sk_microagg.datasets import _casc, _downloads, fetch_census, fetch_eia, fetch_tarragona
 from sk_microagg.datasets._casc import CENSUS, EIA, EIA_AMOUNTS, TARRAGONA
@@ -150,9 +151,9 @@ def test_as_frame(own_folder, fetch, source, columns):
     pandas.testing.assert_frame_equal(fetch(as_frame=True, return_X=True), bunch.frame)
 
 
-@pytest.mark.parametrize("variant", [12, 0, None, "11"])
+@in_one_case("variant", [12, 0, None, "11"])
 def test_bad_variant(variant):
-    with pytest.raises(ValueError, match=rf"variant={variant!r} must be one of 11, 10"):
+    with pytest.raises(ValueError, match=f"variant={variant!r}"):
         fetch_eia(variant)
 
 
@@ -392,7 +393,7 @@ def test_warnings_point_to_the_caller(cached):
     assert cached.read_bytes() == b"cut sho"
 
 
-@pytest.mark.parametrize("source", [TARRAGONA, CENSUS, EIA], ids=lambda source: source.csv)
+@in_one_case("source", [TARRAGONA, CENSUS, EIA])
 def test_url_is_of_one_commit(source):
     commit = "cf3251017482bb215f0a9abf4a930f502399fb72"
     assert source.url == (
@@ -416,7 +417,7 @@ def test_csv_needs_no_extra(own_folder, monkeypatch):
 
 def test_as_frame_without_pandas(monkeypatch, requested):
     forbid(monkeypatch, "pandas")
-    with pytest.raises(ImportError, match=r"as_frame=True needs pandas.*sk-microagg\[table\]"):
+    with pytest.raises(ImportError, match=r"as_frame=True needs .*sk-microagg\[table\]"):
         fetch_tarragona(as_frame=True)
     assert not requested
 

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 
 from sk_microagg import TableAggregator
@@ -36,7 +37,7 @@ ARRAYS = {
 }
 
 
-@pytest.mark.parametrize("kind", ARRAYS)
+@in_one_case("kind", ARRAYS)
 def test_arrays_keep_their_type(kind):
     X = ARRAYS[kind]
     release = TableAggregator(3).fit_transform(X)
@@ -67,11 +68,11 @@ COLUMNS = {
     "instants": pl.Series(DIGITS * 10**6).cast(pl.Datetime("ms", "Europe/Berlin")),
     "nothing": pl.Series([None] * N, dtype=pl.Null),
 }
-every_column = pytest.mark.parametrize("column", COLUMNS)
+every_column = in_one_case("column", COLUMNS)
 
 
 @every_column
-@pytest.mark.parametrize("categories", ["mode", "generalize"])
+@in_one_case("categories", ["mode", "generalize"])
 def test_polars_and_arrow_keep_their_schema(column, categories):
     frame = pl.DataFrame({"a b": COLUMNS[column], "other": DIGITS})
     model = TableAggregator(3, categories=categories, quasi_identifiers="a b")
@@ -85,7 +86,7 @@ def test_polars_and_arrow_keep_their_schema(column, categories):
     assert is_text or of_arrow.schema == table.schema
 
 
-@pytest.mark.parametrize("leaves", [{"low": [0, 1], "high": [2, 3, 4]}, [0, 1, 2, 3, 4]])
+@in_one_case("leaves", [{"low": [0, 1], "high": [2, 3, 4]}, [0, 1, 2, 3, 4]])
 def test_generalized_integers_are_text(leaves):
     frame = pl.DataFrame({"a": DIGITS, "b": RNG.normal(size=N)})
     model = TableAggregator(3, hierarchies={"a": leaves}, categories="generalize")
@@ -94,14 +95,14 @@ def test_generalized_integers_are_text(leaves):
         assert release.schema == {"a": pl.String, "b": pl.Float64}
 
 
-@pytest.mark.parametrize(("cell", "kind"), [(object(), pl.Object), (7, pl.Int128)])
+@in_one_case(("cell", "kind"), [(object(), pl.Object), (7, pl.Int128)])
 def test_types_of_polars_that_arrow_lacks_are_an_error(cell, kind):
     frame = pl.DataFrame({"a": pl.Series([cell] * 5, dtype=kind)})
     with pytest.raises(TypeError, match=f"Column 'a' of X has the type {kind} of polars"):
         TableAggregator(2).fit(frame)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("rows", "kind"),
     [
         ([[1.5, 2.0], [3.0, 4.0]] * 3, np.float64),
@@ -131,7 +132,7 @@ def test_booleans_among_numbers_are_an_error():
     assert {*released["a"]} == {True, False, None}
 
 
-@pytest.mark.parametrize("cells", [[[1, 2]] * 5, [{"x": 1}] * 5], ids=["list", "struct"])
+@in_one_case("cells", [[[1, 2]] * 5, [{"x": 1}] * 5])
 def test_nested_columns_are_an_error(cells):
     with pytest.raises(TypeError, match=r"Column 'a' of X holds \w+, which cannot be compared"):
         TableAggregator(2).fit(pl.DataFrame({"a": cells}))
@@ -148,7 +149,7 @@ PANDAS = {
 }
 
 
-@pytest.mark.parametrize("column", PANDAS)
+@in_one_case("column", PANDAS)
 def test_other_types_of_pandas(column):
     frame = pd.DataFrame({"a": PANDAS[column], "b": DIGITS})
     frame.index = pd.MultiIndex.from_product([range(N // 2), ["x", "y"]])
@@ -157,7 +158,7 @@ def test_other_types_of_pandas(column):
     pd.testing.assert_index_equal(release.index, frame.index)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("cells", "kind"),
     [
         ([1, 2], "number"),
@@ -185,7 +186,7 @@ def test_kinds_of_objects(cells, kind):
     assert kind_of(pd.Series(cells, dtype=object)) == kind
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "int64"])
+@in_one_case("dtype", ["bool", "int8", "uint32", "int64"])
 def test_with_room(dtype):
     column = pd.Series([0, 1]).astype(dtype)
     assert not can_be_missing(column)

@@ -17,8 +17,7 @@ from oracles import encoding as oracle
 from tables.any_kind import COLUMNS, NOT_OF_ARROW, draw_table
 
 from sk_microagg import TableAggregator
-from sk_microagg._utils._similar import SIMILAR
-from sk_microagg._utils._tables import is_null
+from sk_microagg._utils._tables import SIMILAR, is_null
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import anonymity_level
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 
 from sk_microagg import TableAggregator
 from sk_microagg.generalization import Hierarchy
@@ -29,7 +30,7 @@ def people():
     )
 
 
-@pytest.mark.parametrize("form", [lambda X: X, pl.from_pandas, lambda X: X.astype("category")])
+@in_one_case("form", [lambda X: X, pl.from_pandas, lambda X: X.astype("category")])
 def test_names(form):
     with pytest.warns(UserWarning, match=MESSAGE) as caught:
         release = TableAggregator(k=5).fit_transform(form(people()[["ward", "name"]]))
@@ -47,7 +48,7 @@ def test_almost_all_values_differ():
         TableAggregator(k=5).fit(X)
 
 
-@pytest.mark.parametrize("parameters", [{"drop": "name"}, {"sensitive": "name"}, {"k": 1}])
+@in_one_case("parameters", [{"drop": "name"}, {"sensitive": "name"}, {"k": 1}])
 def test_no_warning_where_nothing_is_lost(parameters):
     with warnings.catch_warnings(record=True, action="always") as caught:
         warnings.filterwarnings("ignore", "k=1")
@@ -55,7 +56,7 @@ def test_no_warning_where_nothing_is_lost(parameters):
     assert caught == []
 
 
-@pytest.mark.parametrize("n_known", [0, 1, 29])
+@in_one_case("n_known", [0, 1, 29])
 def test_no_warning_where_most_values_are_missing(n_known):
     X = people()
     X["name"] = X["name"].where(np.arange(N) < n_known, None)
@@ -69,7 +70,7 @@ def with_towns(n_towns):
     return pd.DataFrame({"age": rng.integers(20, 80, 400), "town": towns})
 
 
-@pytest.mark.parametrize("categories", ["mode", "shares", "generalize"])
+@in_one_case("categories", ["mode", "shares", "generalize"])
 def test_values_that_are_mostly_rare(categories):
     """The loss falls when k passes their frequency, although less of them is left."""
     X = with_towns(40)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose
 from oracles import encoding as oracle
 from tables.mixed import DEEP, UNEVEN
@@ -10,8 +11,8 @@ from tables.mixed import DEEP, UNEVEN
 from sk_microagg.encoding import CategoryColumn, HierarchyColumn, TableEncoder
 from sk_microagg.generalization import Hierarchy
 
-every_seed = pytest.mark.parametrize("seed", range(3))
-every_share = pytest.mark.parametrize("share_missing", [0.0, 0.3, 0.9])
+every_seed = in_one_case("seed", range(3))
+every_share = in_one_case("share_missing", [0.0, 0.3, 0.9])
 
 
 def dense(points):
@@ -49,13 +50,13 @@ def test_numbers(seed, share_missing):
         assert variance_of(points) == pytest.approx(1, rel=0.1 if share_missing else 1e-9)
 
 
-@pytest.mark.parametrize("cells", [[1.5] * 6, [1.5, 1.5, 1.5, None, 1.5, None]])
+@in_one_case("cells", [[1.5] * 6, [1.5, 1.5, 1.5, None, 1.5, None]])
 def test_equal_numbers(cells):
     points = points_of(cells, 2, dtype="float64")
     assert_allclose(distances_of(points), oracle.number_distances(cells), atol=1e-12)
 
 
-@pytest.mark.parametrize("n_known", [2, 3])
+@in_one_case("n_known", [2, 3])
 def test_numbers_of_fewer_than_k_records_differ_from_missing_ones_only(n_known):
     cells = [7.5, -3.25, 4.0][:n_known] + [None] * (9 - n_known)
     distances = distances_of(points_of(cells, 4, dtype="float64"))
@@ -68,7 +69,7 @@ def test_numbers_of_fewer_than_k_records_differ_from_missing_ones_only(n_known):
 
 @every_seed
 @every_share
-@pytest.mark.parametrize("k", [1, 2, 5])
+@in_one_case("k", [1, 2, 5])
 def test_categories(seed, share_missing, k):
     rng = np.random.default_rng(seed)
     cells = draw(rng, list("aaaabbbccd")[: rng.integers(1, 11)], 30, share_missing)
@@ -92,8 +93,8 @@ def paths_of(tree, above=()):
 
 @every_seed
 @every_share
-@pytest.mark.parametrize("k", [1, 3])
-@pytest.mark.parametrize("tree", [DEEP, UNEVEN, list("abcdef")], ids=["deep", "uneven", "flat"])
+@in_one_case("k", [1, 3])
+@in_one_case("tree", [DEEP, UNEVEN, list("abcdef")])
 def test_hierarchies(seed, share_missing, k, tree):
     rng = np.random.default_rng(seed)
     paths = paths_of(tree)
@@ -107,8 +108,8 @@ def test_hierarchies(seed, share_missing, k, tree):
 
 @every_seed
 @every_share
-@pytest.mark.parametrize("k", [1, 3])
-@pytest.mark.parametrize("form", ["sorted", "categorical"])
+@in_one_case("k", [1, 3])
+@in_one_case("form", ["sorted", "categorical"])
 def test_ordinal_values(seed, share_missing, k, form):
     rng = np.random.default_rng(seed)
     order = list("abcdefghij") if form == "sorted" else list("jbadcfehgi")

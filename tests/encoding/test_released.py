@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles import encoding as oracle
 from tables.mixed import DEEP, UNEVEN
@@ -22,7 +23,7 @@ from sk_microagg.encoding import (
 from sk_microagg.encoding._numbers import group_averages
 from sk_microagg.generalization import Hierarchy
 
-every_seed = pytest.mark.parametrize("seed", range(3))
+every_seed = in_one_case("seed", range(3))
 
 
 def as_groups(labels, cells):
@@ -41,8 +42,8 @@ def draw_labels(rng, n, k):
 
 
 @every_seed
-@pytest.mark.parametrize("average", ["mean", "median"])
-@pytest.mark.parametrize("share_missing", [0.0, 0.5])
+@in_one_case("average", ["mean", "median"])
+@in_one_case("share_missing", [0.0, 0.5])
 def test_averages(seed, average, share_missing):
     rng = np.random.default_rng(seed)
     labels = draw_labels(rng, 50, 2 + seed % 4)
@@ -72,7 +73,7 @@ def test_the_only_known_number_of_a_group_is_not_released():
     )
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("cells", "dtype", "decimals", "expected"),
     [
         ([1.25, 2.5], "float64", "auto", 1.88),
@@ -116,7 +117,7 @@ def test_thirteen_decimals_are_all_digits():
 
 
 @every_seed
-@pytest.mark.parametrize("k", [2, 3, 5])
+@in_one_case("k", [2, 3, 5])
 def test_modes(seed, k):
     rng = np.random.default_rng(seed)
     values = [*"aaabbbccdefghijklmnop", None, None]
@@ -220,7 +221,7 @@ def test_median_of_ordinal_values():
 # Dates
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("cells", "expected"),
     [
         (pd.to_datetime(["2024-03-30", "2024-03-31", "2024-04-02"]), "2024-03-31"),
@@ -250,6 +251,33 @@ def test_dates(cells, expected):
     assert released.dtype == column.dtype
 
 
+@pytest.mark.parametrize(
+    ("unit", "released"),
+    [
+        ("auto", "2024-03-30 12:00:00"),
+        ("day", "2024-03-31 00:00:00"),
+        ("hour", "2024-03-30 12:00:00"),
+        ("minute", "2024-03-30 12:20:00"),
+        ("second", "2024-03-30 12:20:00"),
+        ("millisecond", "2024-03-30 12:20:00"),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["datetime64[ms]", "datetime64[ns]", "timestamp[us][pyarrow]"])
+def test_the_unit_of_dates(unit, released, dtype):
+    hours = ["10:00", "13:00", "14:00"]
+    column = pd.Series([f"2024-03-30 {hour}" for hour in hours]).astype("datetime64[ns]")
+    column = column.astype(dtype)
+    encoded = DateColumn(column, unit)
+    means = np.array([encoded.values(column).mean()])
+    assert str(encoded.released(means, column)[0]) == released
+
+
+def test_a_unit_that_is_too_short():
+    days = pd.Series([date(2024, 3, 30)], dtype="date32[pyarrow]", name="day")
+    with pytest.raises(ValueError, match="decimals='hour' for column 'day' is a shorter unit than"):
+        DateColumn(days, "hour")
+
+
 def test_a_date_object_stays_one_and_missing_ones_are_none():
     column = pd.Series([date(2024, 3, 30), None, date(2024, 4, 1)], dtype=object)
     released = DateColumn(column).released(np.array([19_800.0, np.nan]), column)
@@ -270,7 +298,7 @@ def path_labels(tree, above=()):
 
 
 @every_seed
-@pytest.mark.parametrize("tree", [DEEP, UNEVEN], ids=["deep", "uneven"])
+@in_one_case("tree", [DEEP, UNEVEN])
 def test_lowest_common_nodes(seed, tree):
     rng = np.random.default_rng(seed)
     paths = path_labels(tree)

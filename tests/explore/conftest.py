@@ -91,7 +91,8 @@ class Explored:
 
     def command(self, *given, **changes):
         """The arguments of the command line that does the same."""
-        return arguments_of(request_of(self.settings(*given, **changes), self.table.source))
+        request = request_of(self.settings(*given, **changes), self.table.source)
+        return arguments_of(request, self.names)
 
 
 @pytest.fixture

@@ -198,7 +198,7 @@ def test_how_the_file_is_written_is_part_of_the_command(given):
     for name in [*names, "n_jobs"]:
         assert getattr(typed, name) == getattr(request, name) == getattr(source.options, name)
     if not given:
-        assert arguments_of(request) == ["anonymize", "table.csv", "release.csv", "-k", "5"]
+        assert arguments_of(request, ["a"]) == ["anonymize", "table.csv", "release.csv", "-k", "5"]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_how_the_file_is_written_is_part_of_the_command(given):
         ({"k": float("nan")}, "must be an integer of at least 1"),
         ({"constraints": {"t": 2}}, "t=2"),
         ({"constraints": {"unit_share": 0}}, "at_most=0"),
-        ({"constraints": {"l": "2 --force"}}, "The settings are incomplete"),
+        ({"constraints": {"l": "2 --force"}}, "l="),
         ({"time_limit": float("inf")}, "must be a number above 0"),
         ({"certificate": -1}, "must be a number above 0"),
         ({"method": "--force"}, "method: '--force' must be one of aggregate, kaim"),

@@ -1,6 +1,7 @@
 """Which kind a column has, why, and how its values are written."""
 
 import datetime
+import decimal
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sk_microagg.files._column_kinds import column_of_text, why_no_numbers
+from sk_microagg.files._column_kinds import column_of_text, column_of_type, why_no_numbers
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import Format
 from sk_microagg.files._messages import RequestError
@@ -100,14 +101,7 @@ def test_truth_values(cells):
         (["1.50", "-2.25"], None, [1.5, -2.25]),
         (["1.5", "2", "-0.25"], None, [1.5, 2, -0.25]),
         (["1,5", "-22"], GERMAN, [1.5, -22]),
-        (["1.200", "15", "-1.234.567,5"], GERMAN, [1200, 15, -1234567.5]),
         (["2019", "2024"], GERMAN, [2019, 2024]),
-        (["12.5%", "3.0%"], None, [12.5, 3]),
-        (["12 %", "3 %"], None, [12, 3]),
-        (["$1,200", "-$35"], AMERICAN, [1200, -35]),
-        (["1.200 €", "35 €"], GERMAN, [1200, 35]),
-        (["1.200\N{NO-BREAK SPACE}€", "35\N{NO-BREAK SPACE}€"], GERMAN, [1200, 35]),
-        (["EUR 5.00", "EUR 7.50"], None, [5, 7.5]),
         (["0.1234567890123456", "0.5"], None, [0.1234567890123456, 0.5]),
     ],
 )
@@ -116,6 +110,31 @@ def test_numbers_are_written_as_they_were(cells, format, values):
     assert found.kind == "number"
     assert found.values.tolist() == values
     assert [found.notation.text(value) for value in values] == cells
+    assert found.notation.omitted == ""
+
+
+SPACE = "\N{NO-BREAK SPACE}"
+
+
+@pytest.mark.parametrize(
+    ("cells", "format", "values", "written", "omitted"),
+    [
+        (["12.5%", "3.0%"], None, [12.5, 3], ["12.5", "3.0"], "%"),
+        (["12 %", "3 %"], None, [12, 3], ["12", "3"], "%"),
+        (["$1,200", "-$35"], AMERICAN, [1200, -35], ["1200", "-35"], "$ and thousands separators"),
+        (["1,200", "35"], AMERICAN, [1200, 35], ["1200", "35"], "thousands separators"),
+        (["200 €", "35 €"], GERMAN, [200, 35], ["200", "35"], "€"),
+        ([f"1,2{SPACE}€", f"3,5{SPACE}€"], GERMAN, [1.2, 3.5], ["1,2", "3,5"], "€"),
+        (["-1.234.567,5"], GERMAN, [-1234567.5], ["-1234567,5"], "thousands separators"),
+        (["EUR 5.00", "EUR 7.50"], None, [5, 7.5], ["5.00", "7.50"], "EUR"),
+    ],
+)
+def test_symbols_and_separators_are_not_written_again(cells, format, values, written, omitted):
+    found = column(*cells, format=format)
+    assert found.kind == "number"
+    assert found.values.tolist() == values
+    assert [found.notation.text(value) for value in values] == written
+    assert found.notation.omitted == omitted
 
 
 @pytest.mark.parametrize(
@@ -151,14 +170,15 @@ def test_any_floats_are_read_as_they_are_written(values):
 def test_iso_dates(cells, values, unit):
     found = column(*cells)
     assert (found.kind, found.notation.unit) == ("date", unit)
-    assert found.values.tolist() == values
+    assert found.values.dtype == "datetime64[us]"
+    assert found.numbers.tolist() == values
     written = [found.notation.text(value) for value in values]
     assert [cell.replace(".5", ".500") for cell in cells] == written
 
 
 def test_times_of_different_zones_are_written_in_utc():
     found = column("2020-01-01T01:00+01:00", "2020-07-01T02:00+02:00")
-    assert [*map(found.notation.text, found.values)] == [
+    assert [*map(found.notation.text, found.numbers)] == [
         "2020-01-01T00:00+00:00",
         "2020-07-01T00:00+00:00",
     ]
@@ -181,7 +201,7 @@ def test_dates_of_other_formats_are_declared(cells, pattern):
     found = declared("date", *cells, date_patterns={"x": pattern} if pattern else {})
     assert found.kind == "date"
     assert found.how.startswith("declared as dates, ")
-    assert [*map(found.notation.text, found.values)] == cells
+    assert [*map(found.notation.text, found.numbers)] == cells
 
 
 def test_day_and_month_that_cannot_be_told_apart():
@@ -263,23 +283,24 @@ def test_dates_that_do_not_fit_their_pattern():
 def test_ordinals():
     found = declared("ordinal", "high", "", "low", orders={"x": ["low", "medium", "high"]})
     assert found.kind == "ordinal"
-    np.testing.assert_array_equal(found.values, [2, np.nan, 0])
-    assert [*map(found.notation.text, [0, 1.4, 2, 3])] == ["low", "medium", "high", "high"]
-    assert declared("ordinal", "10", "2").values.tolist() == [1, 0]
+    assert found.values.ordered
+    assert found.values.categories.tolist() == ["low", "medium", "high"]
+    assert found.values.tolist() == ["high", np.nan, "low"]
+    np.testing.assert_array_equal(found.numbers, [2, np.nan, 0])
+    assert declared("ordinal", "10", "2").values.codes.tolist() == [1, 0]
     settings = {"kinds": {"x": "ordinal"}, "orders": {"x": ["low", "high"]}}
     assert "some cells are values of its order, some are not" in line(
         "low", "low", "mid", **settings
     )
 
 
-def test_ordinals_that_k_records_share():
+def test_intervals_of_ordinals_that_k_records_share():
     found = declared("ordinal", *"112334455")
     shared = found.notation.of_shared(found.values, 2)
-    assert [*map(shared.text, [-1, 0, 1, 1.2, 9])] == ["1", "1", "1", "3", "5"]
+    assert shared.ranks.tolist() == [0, 2, 3, 4]
     assert shared.around([1, 1]) == [0, 2]
     assert shared.around([3, 9]) == [3, 4]
     none = found.notation.of_shared(found.values, 3)
-    assert none.text(1) is None
     assert none.around([1, 2]) is None
 
 
@@ -299,7 +320,7 @@ YEARS = st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2250, 1, 1
 def test_times_are_read_as_they_are_written(moments):
     cells = [moment.isoformat(timespec="microseconds") for moment in moments]
     found = column(*cells)
-    assert [*map(found.notation.text, found.values)] == cells
+    assert [*map(found.notation.text, found.numbers)] == cells
 
 
 @settings(deadline=None)
@@ -307,4 +328,82 @@ def test_times_are_read_as_they_are_written(moments):
 def test_seconds_of_any_year_are_read_as_they_are_written(moments):
     cells = [moment.isoformat(timespec="seconds") for moment in moments]
     found = column(*cells)
-    assert [*map(found.notation.text, found.values)] == cells
+    assert [*map(found.notation.text, found.numbers)] == cells
+
+
+def typed(cells, kind=None, **kinds):
+    cells = pa.chunked_array([pa.array(cells, kind)])
+    return column_of_type(cells, "x", Format(), Declared(kinds=kinds))
+
+
+def test_numbers_with_a_type():
+    assert typed([1, 2], pa.int8()).values.tolist() == [1, 2]
+    assert typed([1.5, None], pa.float32()).values.dtype == np.float32
+    assert typed([decimal.Decimal("1.50")]).values.tolist() == [1.5]
+    np.testing.assert_array_equal(typed([1, None]).values, [1.0, np.nan])
+    assert typed([1, 2], pa.int8()).how == "type int8"
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "decimals"),
+    [
+        ([1, 2], pa.int8(), 0),
+        ([1.0, 2.0], pa.float64(), 0),
+        ([1.5, None, 2.25], pa.float64(), 2),
+        ([1.1, 2.2], pa.float32(), 1),
+        ([1 / 3], pa.float64(), None),
+        ([decimal.Decimal("1.50")], None, 2),
+    ],
+)
+def test_decimals_of_a_type(cells, kind, decimals):
+    assert typed(cells, kind).notation.decimals == decimals
+
+
+def test_categories_with_a_type():
+    assert typed(["1", "NA"]).values.tolist() == ["1", "NA"]
+    words = typed(["x", "x", None], pa.dictionary(pa.int8(), pa.string()))
+    assert (words.kind, words.values.tolist()) == ("category", ["x", "x", None])
+    assert typed([2**60 + 1, 1]).values.tolist() == [str(2**60 + 1), "1"]
+    assert typed([1, 2], x="category").values.tolist() == ["1", "2"]
+    truth = typed([True, None])
+    assert (truth.kind, truth.values.tolist()) == ("boolean", ["True", None])
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string(), pa.null()])
+def test_without_values(kind):
+    assert typed([None, None], kind).kind == "empty"
+
+
+def test_text_that_is_declared():
+    assert typed(["1", "12"], x="number").values.tolist() == [1, 12]
+    assert typed(["2020-01-31"], x="date").values.tolist() == [datetime.datetime(2020, 1, 31)]
+    grades = typed([30, 4, 20], x="ordinal").values
+    assert (grades.tolist(), grades.codes.tolist()) == (["30", "4", "20"], [2, 0, 1])
+    with pytest.raises(RequestError, match="some cells are numbers"):
+        typed(["1", "soon"], x="number")
+
+
+@pytest.mark.parametrize("cell", [[1, 2], {"a": 1}, b"bytes"])
+def test_types_that_cannot_be_anonymized(cell):
+    with pytest.raises(RequestError, match=r"Column 'x' has type .*name it in drop"):
+        typed([cell])
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us"), pa.timestamp("ns", "UTC")])
+def test_dates_have_no_pattern(kind):
+    cells = pa.chunked_array([pa.array([datetime.date(2020, 1, 1)]).cast(kind)])
+    assert column_of_type(cells, "x", Format(), Declared(kinds={"x": "date"})).kind == "date"
+    declared = Declared(kinds={"x": "date"}, date_patterns={"x": "%d/%m/%Y"})
+    message = (
+        "date={'x': '%d/%m/%Y'}: the column holds dates already, of type "
+        f"{kind}, and no text to read by a pattern: pass date=['x'], or leave it out."
+    )
+    with pytest.raises(RequestError) as error:
+        column_of_type(cells, "x", Format(), declared)
+    assert str(error.value) == message
+
+
+def test_a_pattern_is_for_text_in_a_column_with_a_type():
+    cells = pa.chunked_array([pa.array(["31/01/2020", None])])
+    declared = Declared(kinds={"x": "date"}, date_patterns={"x": "%d/%m/%Y"})
+    assert column_of_type(cells, "x", Format(), declared).values[0] == np.datetime64("2020-01-31")

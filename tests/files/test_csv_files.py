@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sk_microagg.files import _csv_files
 from sk_microagg.files._csv_files import ROWS_AT_A_TIME, read_csv, write_csv
 from sk_microagg.files._format import FileStyle, Format
 from sk_microagg.files._messages import RequestError
@@ -112,6 +113,44 @@ def test_round_trip_of_any_text(tmp_path_factory, rows, sep):
     cells = {"a": [a for a, _ in rows], "b": [b for _, b in rows]}
     write_table(pa.table(cells), path, sep)
     assert read(path, sep) == cells
+
+
+PLAIN = st.text("abé 1.;\t\r\n,", max_size=12)
+
+
+@settings(deadline=None)
+@given(st.lists(PLAIN, min_size=1, max_size=6), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_both_ways_to_read_agree(tmp_path_factory, lines, end, has_mark):
+    """Files without quotes are read by pyarrow, others and compressed ones by Python."""
+    folder = tmp_path_factory.getbasetemp()
+    content = end.join(lines).encode("utf-8-sig" if has_mark else "utf-8")
+    (folder / "same.csv").write_bytes(content)
+    (folder / "same.csv.gz").write_bytes(gzip.compress(content))
+    outcomes = []
+    for name in ("same.csv", "same.csv.gz"):
+        format = Format(header="given")
+        try:
+            cells, style = read_csv(
+                str(folder / name), format, sep=",", is_compressed=name.endswith(".gz")
+            )
+            outcomes.append((cells.column_names, [*map(pa.ChunkedArray.to_pylist, cells)], style))
+        except RequestError as error:
+            outcomes.append(str(error).replace(name, ""))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_which_files_pyarrow_reads(write, monkeypatch):
+    found = []
+    read = _csv_files.arrow_csv.read_csv
+    monkeypatch.setattr(_csv_files.arrow_csv, "read_csv", lambda *a: found.append(1) or read(*a))
+    for content, is_read in [
+        ("a,b\n1,NA\n", True),
+        ('a,b\n1,"2\n"\n', False),
+        ("a,b,,\n1,2,,\n", False),
+    ]:
+        found.clear()
+        assert read_csv(write("t.csv", content), Format(), sep=None, is_compressed=False)
+        assert bool(found) == is_read
 
 
 def test_round_trip_of_one_column(tmp_path):

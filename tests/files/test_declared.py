@@ -11,7 +11,7 @@ NOTHING = {
     **{"categorical": [], "number": [], "date": {}, "ordinal": {}},
     **{"column_weights": {}, "decimals": {}, "categories": None},
 }
-CHOICE = SimpleNamespace(anonymized=["age"], sensitive=["ill"])
+CHOICE = SimpleNamespace(quasi_identifiers=["age"], sensitive=["ill"])
 
 
 def declared(**parameters):
@@ -39,7 +39,7 @@ def test_all_parameters():
     )
     assert (found.decimals_of("age"), found.decimals_of("zip")) == (1, 0)
     names = ["zip", "size", "grade", "born", "died", "age"]
-    found.check(SimpleNamespace(anonymized=names, sensitive=[]))
+    found.check(SimpleNamespace(quasi_identifiers=names, sensitive=[]))
 
 
 def test_nothing():
@@ -65,7 +65,7 @@ def test_nothing():
             "ordinal={'age': ['small']}: name different values, from the lowest to the highest.",
         ),
         ({"ordinal": {"age": levels_of("a<b<a")}}, "ordinal={'age': ['a', 'b', 'a']}: name diff"),
-        ({"ordinal": {"age": levels_of("a<")}}, "ordinal={'age': ['a', '']}: name different valu"),
+        ({"ordinal": {"age": levels_of("a<")}}, "ordinal={'age': ['a', '']}: name different"),
     ],
 )
 def test_contradictions(parameters, message):

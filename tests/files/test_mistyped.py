@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._cells import Column
 from sk_microagg.files._date_notation import DateNotation
 from sk_microagg.files._declared import Declared
-from sk_microagg.files._mistyped import hint_at_codes
+from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
 from sk_microagg.files._number_notation import NumberNotation
 
 AGES = [*range(18, 80)]
@@ -100,9 +100,9 @@ def test_a_number_far_from_all_others_is_not_quoted(far):
 
 
 def test_dates():
-    days = np.arange("1950-01-01", "1990-01-01", 40, dtype="datetime64[D]").astype(np.float64)
+    days = np.arange("1950-01-01", "1990-01-01", 40, dtype="datetime64[D]")
     for code, text in (("1900-01-01", "01/01/1900"), ("9999-12-31", "31/12/9999")):
-        values = np.append(days, np.datetime64(code, "D").astype(np.float64))
+        values = np.append(days, np.datetime64(code, "D"))
         column = Column("born", "date", "", values, DateNotation("day", "%d/%m/%Y"))
         (line,) = hints_about(column, is_typed=False)
         assert f"pass na=[{text!r}]; otherwise it is averaged as a date." in line
@@ -150,3 +150,10 @@ def test_one_and_two_are_codes():
     assert "may be codes, whose mean is meaningless" in hints(*[1, 2] * 9)
     assert "may be codes, whose mean is meaningless" in hints(*[1, 2, 9] * 9)
     assert hints(*[1, 2] * 9, name="n_rooms") == hints(*[0, 1] * 9) == ""
+
+
+def test_what_is_omitted():
+    notations = [NumberNotation(omitted="€"), NumberNotation(), None]
+    columns = [Column(f"x{i}", "", "", np.array([]), n) for i, n in enumerate(notations)]
+    (message,) = say_what_is_omitted(columns)
+    assert str(message) == "x0: its numbers are released without €."

@@ -35,6 +35,7 @@ def losses(method, adult, sizes=SIZES, **parameters):
     return 100 * np.array([f.information_loss_ for f in fitted])
 
 
+@pytest.mark.release
 def test_headline_of_the_paper(adult):
     baseline = losses(KMember, adult)
     np.testing.assert_allclose(baseline, [8.96, 11.85, 15.09], rtol=0.05)
@@ -44,6 +45,7 @@ def test_headline_of_the_paper(adult):
     assert np.all(default <= np.multiply([1.58, 4.37, 7.17], 1.05))
 
 
+@pytest.mark.release
 def test_entropy_as_published(adult):
     found = losses(KAIM, adult, sizes=(2, 10), distance="entropy", refiner=None)
     np.testing.assert_allclose(found, [4.31, 14.39], rtol=0.05)

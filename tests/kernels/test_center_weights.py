@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from marks import in_one_case
@@ -93,7 +92,7 @@ def test_weights_have_few_digits():
     assert np.any(4 * weights % 1 != 0)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("low", "high", "shortest"),
     [(0.3, 0.4, 0.375), (-0.4, -0.3, -0.375), (-1.0, 2.0, 0.0), (3.0, 100.0, 64.0)],
 )

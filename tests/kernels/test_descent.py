@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import case
+from marks import case, in_one_case
 from oracles.partition import canonical, centroid, groups_of, total_sse
 from oracles.refiners import improve_pair, local_search, no_pair_improves
 from scipy.spatial.distance import cdist
@@ -76,7 +76,7 @@ def test_same_partition_on_more_records():
                 assert_same_as_oracle(X, some_labels(rng, 80, k), k)
 
 
-@pytest.mark.parametrize("exponent", [-450, -300, 300, 450])
+@in_one_case("exponent", [-450, -300, 300, 450])
 def test_the_unit_of_the_table_does_not_matter(exponent):
     # Powers of two: nothing is rounded. Squares stay numbers, their squares do not.
     rng = np.random.default_rng(0)
@@ -86,7 +86,7 @@ def test_the_unit_of_the_table_does_not_matter(exponent):
         assert np.array_equal(descend(X, labels, k), descend(2.0**exponent * X, labels, k))
 
 
-@pytest.mark.parametrize("seed", [None, 7])
+@in_one_case("seed", [None, 7])
 def test_no_pair_can_be_improved_in_the_end(seed):
     for table in EXACT_TABLES:
         rng = np.random.default_rng(0)
@@ -220,7 +220,7 @@ def test_among_near_groups_sizes_stay_and_the_sse_falls(drawn, near):
         assert np.array_equal(labels, before)
 
 
-@pytest.mark.parametrize("n_neighbors", [4, 69])
+@in_one_case("n_neighbors", [4, 69])
 def test_no_pair_of_near_groups_can_be_improved_in_the_end(n_neighbors):
     for table in EXACT_TABLES:
         rng = np.random.default_rng(0)
@@ -236,7 +236,7 @@ def test_no_pair_of_near_groups_can_be_improved_in_the_end(n_neighbors):
         assert not any(improve_pair(X, groups[a], groups[b], 4)[2] for a, b in pairs), table
 
 
-@pytest.mark.parametrize("of_the_first", [True, False])
+@in_one_case("of_the_first", [True, False])
 def test_neighbors_on_one_side_are_enough(of_the_first):
     X = np.array([0.0, 9.0, 1.0, 8.0])[:, None]
     partition = Partition(X, np.array([0, 0, 1, 1]), 2)

@@ -180,7 +180,7 @@ def test_no_cycle_or_path_of_negative_cost_is_left_once_all_are_canceled(table, 
         assert minimum_cycle_mean(costs) >= -1e-9 * partition.sse
 
 
-@pytest.mark.parametrize(("with_paths", "sizes"), [(True, [3, 3, 3]), (False, [4, 3, 2])])
+@in_one_case(("with_paths", "sizes"), [(True, [3, 3, 3]), (False, [4, 3, 2])])
 def test_a_path_leads_from_a_group_that_can_spare_a_record_to_one_with_room(with_paths, sizes):
     # Every record is nearer to the next group.
     X = np.array([0.0, 1.0, 2.0, 4.0, 5.0, 6.0, 8.0, 9.0, 10.0])[:, None]

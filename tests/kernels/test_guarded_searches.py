@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import slow_but_first
+from marks import in_one_case, slow_but_first
 from oracles.guards import CODES, STRICT, Case
 from oracles.partition import canonical, group_sse, groups_of, total_sse
 from tables import drawn as tables
@@ -278,7 +278,7 @@ def test_descent_leaves_no_group_that_violates_a_guard(drawn, kinds, near):
 # The largest size of a running partition
 
 
-@pytest.mark.parametrize("full", [4, 7, 40])
+@in_one_case("full", [4, 7, 40])
 def test_no_group_grows_beyond_the_largest_size(full):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))

@@ -63,7 +63,7 @@ def test_both_answers_occur(kind):
     assert {guards.hold(members) for members in sets_of_members(rng, 50)} == {True, False}
 
 
-@pytest.mark.parametrize("n", [33, 34, 200])
+@in_one_case("n", [33, 34, 200])
 def test_large_groups_are_sorted_like_small_ones(n):
     rng = np.random.default_rng(n)
     case = Case(("ordered", 0.05003), rng.integers(0, 40, 300))
@@ -80,7 +80,7 @@ def test_large_groups_are_sorted_like_small_ones(n):
     assert set(answers) == {True, False}
 
 
-@pytest.mark.parametrize("kind", ["equal", "ordered"])
+@in_one_case("kind", ["equal", "ordered"])
 def test_distances_of_some_records_are_to_the_whole_table(kind):
     rng = np.random.default_rng(0)
     whole = Case((kind, 0.40003), rng.integers(0, 8, 80))

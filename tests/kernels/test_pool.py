@@ -144,7 +144,7 @@ def test_refresh_takes_over_a_changed_row(search):
     assert pool.diameter() == oracle.diameter()
 
 
-@pytest.mark.parametrize(("factor", "n_more"), [(1e15, 0), (1e60, 100)])
+@in_one_case(("factor", "n_more"), [(1e15, 0), (1e60, 100)])
 def test_centroid_is_accurate_after_huge_records_have_left(factor, n_more):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 2))
@@ -163,7 +163,7 @@ def test_a_tree_computes_few_distances():
     assert pool.n_distances < 200 * len(X) / 50
 
 
-@pytest.mark.parametrize("n_values", [1, 2])
+@in_one_case("n_values", [1, 2])
 def test_ties_between_all_records_do_not_make_searches_long(n_values):
     X = np.random.default_rng(0).integers(0, n_values, size=(20_000, 3)).astype(float)
     pool = Pool(X, search="tree")
@@ -231,9 +231,9 @@ def test_works_on_a_read_only_table():
         (lambda pool: pool.nearest(np.zeros(2), 6), "The pool of 5 records cannot give 6"),
         (lambda pool: pool.nearest(np.zeros(2), -1), "The pool of 5 records cannot give -1"),
         (lambda pool: pool.around(0, 6), "The pool of 5 records cannot give 6"),
-        (lambda pool: pool.around(0, 0), "m=0 must be at least 1"),
+        (lambda pool: pool.around(0, 0), r"m=0\b"),
         (lambda pool: pool.around_each(6), "The pool of 5 records cannot give 6"),
-        (lambda pool: pool.around_each(0), "m=0 must be at least 1"),
+        (lambda pool: pool.around_each(0), r"m=0\b"),
         (lambda pool: pool.around_each(2), "1 records are not in the pool"),
         (lambda pool: pool.nearest(np.zeros(3), 1), "A point of 3 columns, but X has 2"),
         (lambda pool: pool.farthest(np.zeros(1)), "A point of 1 columns, but X has 2"),
@@ -256,13 +256,11 @@ def test_an_empty_pool_has_no_centroid_farthest_or_diameter():
 
 
 def test_search_must_be_known():
-    with pytest.raises(
-        ValueError, match=r"search='grid' must be one of \['auto', 'scan', 'tree'\]"
-    ):
+    with pytest.raises(ValueError, match="search='grid'"):
         Pool(np.zeros((2, 2)), search="grid")
 
 
-@pytest.mark.parametrize("shape", [(0, 2), (2, 0)])
+@in_one_case("shape", [(0, 2), (2, 0)])
 def test_a_pool_needs_records_and_columns(shape):
     with pytest.raises(ValueError, match="has no record or no column"):
         Pool(np.zeros(shape))

@@ -10,7 +10,7 @@ from tables.numbers import TABLES
 from sk_microagg._kernels import Pool
 
 SEARCHES = ["auto", "tree", "scan"]
-every_search = pytest.mark.parametrize("search", SEARCHES)
+every_search = in_one_case("search", SEARCHES)
 
 
 def scan(X, weights, point, m):
@@ -83,7 +83,7 @@ def test_points_too_far_away_to_be_measured_find_some_record():
     assert Pool(table[:501]).nearest_each(np.full((130, 8), 1e200)).max() < 501
 
 
-@pytest.mark.parametrize("scale", [1e-161, 1e-155, 1e-30, 1e130])
+@in_one_case("scale", [1e-161, 1e-155, 1e-30, 1e130])
 def test_nearest_by_products_at_any_scale(scale):
     rng = np.random.default_rng(3)
     X, points = scale * rng.normal(size=(600, 8)), scale * rng.normal(size=(140, 8))

@@ -146,7 +146,7 @@ def test_pool_of_hundreds_answers_as_a_scan_does(distance, c, missing, kinds):
     assert_same_as_a_scan_until_empty(rng, some_case(rng, 360, kinds, c, missing), distance)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@in_one_case("seed", range(3))
 def test_pool_finds_values_whose_rate_divides_by_0(seed):
     # With c=0 the content of a leaf is 0, and so is its rate; that of a missing cell is not.
     rng = np.random.default_rng(seed)
@@ -169,7 +169,7 @@ def test_pool_refuses_records_that_it_does_not_hold():
         pool.nearest(case.lo[0], case.hi[0], case.lo[0], 1)
     with pytest.raises(ValueError, match=r"^The pool is empty\.$"):
         pool.farthest(case.lo[0], case.hi[0])
-    with pytest.raises(ValueError, match=r"^distance='ncq' must be one of \['entropy', 'ncp'\]"):
+    with pytest.raises(ValueError, match=r"^distance='ncq'"):
         RangePool(case.columns, case.lo, case.hi, distance="ncq")
     with pytest.raises(ValueError, match=r"^Ranges of shapes \(9, 1\) and \(9, 2\) for 2 columns"):
         RangePool(case.columns, case.lo[:, :1], case.hi)
@@ -297,7 +297,7 @@ def test_cost_is_right_after_tens_of_thousands_of_moves():
         assert partition.cost == pytest.approx(expected, rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("ask", "message"),
     [
         (lambda p: p.dissolve(2), r"^There is no group 2\.$"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from marks import in_one_case
 from oracles.partition import total_sse
 from tables.drawn import cases
 
@@ -36,8 +37,8 @@ def test_measures_the_sse_of_its_labels(drawn):
     assert partition.measure() == expected
 
 
-@pytest.mark.parametrize("d", [1, 3])
-@pytest.mark.parametrize("k", [2, 3, 7])
+@in_one_case("d", [1, 3])
+@in_one_case("k", [2, 3, 7])
 def test_at_the_smallest_numbers_of_records(k, d):
     rng = np.random.default_rng(k)
     for n in (k, 2 * k - 1):
@@ -53,7 +54,7 @@ def test_at_the_smallest_numbers_of_records(k, d):
     assert np.bincount(partition.labels()).tolist() == [k, k]
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e9])
+@in_one_case("offset", [0.0, 1e9])
 def test_a_large_offset_and_a_constant_column_cost_no_accuracy(offset):
     # Values that an offset of 1e9 does not round.
     rng = np.random.default_rng(0)
@@ -81,7 +82,7 @@ def test_costs_are_right_far_from_the_origin():
     assert sse[-1] < 0.2 * sse[0]
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("labels", "k"),
     [
         ([0, 0, 1, 1, 1, 2], 2),
@@ -92,7 +93,6 @@ def test_costs_are_right_far_from_the_origin():
         ([0, 0, 0, 0, 0, 0], 3),
         ([0, 0, 0, 0, 0, 0], 0),
     ],
-    ids=["too small", "too large", "gap", "too few", "too many", "2k", "k=0"],
 )
 def test_labels_with_other_sizes_are_refused(labels, k):
     with pytest.raises(

@@ -6,19 +6,20 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 
 from sk_microagg.metrics import anonymity_level
 
 NAN = float("nan")
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
-every_frame = pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+every_frame = in_one_case("frame", FRAMES.values())
 
 
 def objects(rows):
     return np.array(rows, dtype=object)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("release", "level"),
     [
         ([[1, 2], [3, 4], [1, 2], [3, 4], [3, 4]], 2),
@@ -33,7 +34,7 @@ def test_level_is_the_size_of_the_smallest_class(release, level):
     assert anonymity_level(release) == level
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float32, np.float64, bool])
+@in_one_case("dtype", [np.int8, np.int64, np.float32, np.float64, bool])
 def test_numbers_of_any_type(dtype):
     release = np.array([[0, 1], [1, 0], [0, 1], [1, 0], [0, 1]], dtype=dtype)
     level = anonymity_level(release)
@@ -55,7 +56,7 @@ def test_many_wide_columns_do_not_overflow():
     assert anonymity_level(np.repeat(release, 3, axis=0)) == 3
 
 
-@pytest.mark.parametrize("missing", [NAN, None, pd.NA, pd.NaT], ids=repr)
+@in_one_case("missing", [NAN, None, pd.NA, pd.NaT])
 def test_a_missing_value_equals_itself_and_nothing_else(missing):
     assert anonymity_level(objects([["a", missing], ["a", missing]])) == 2
     assert anonymity_level(objects([["a", missing], ["b", missing]])) == 1
@@ -90,7 +91,7 @@ def test_frame_of_categories_or_dates(frame):
     assert anonymity_level(frame({"day": days, "visits": [1, 1, 2, 2]})) == 2
 
 
-@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean", "string", "category"])
+@in_one_case("dtype", ["Int64", "Float64", "boolean", "string", "category"])
 def test_missing_values_of_pandas_types_are_equal(dtype):
     values = pd.Series([1, 1, None, None], dtype="Int64")
     column = values.astype("string" if dtype == "category" else dtype).astype(dtype)
@@ -122,7 +123,7 @@ def test_level_of_numbers_equals_the_count_of_rows(rows):
     assert anonymity_level(np.array(rows)) == min(counts.values())
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("release", "message"),
     [([1, 2, 3], "two dimensions, rows and columns"), (np.empty((0, 2)), r"0 sample\(s\)")],
 )

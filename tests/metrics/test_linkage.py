@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.risk import linkage, share_of_unique
 from sklearn.preprocessing import QuantileTransformer, RobustScaler, StandardScaler
@@ -15,7 +16,7 @@ from tables.numbers import TABLES, in_units
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import RecordLinkage, anonymity_level, record_linkage, uniqueness
 
-every_table = pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+every_table = in_one_case("make", TABLES.values())
 
 
 def release_of(X, k=3):
@@ -30,8 +31,8 @@ def release_of(X, k=3):
 
 
 @every_table
-@pytest.mark.parametrize("d", [1, 3])
-@pytest.mark.parametrize("scaler", ["standard", None])
+@in_one_case("d", [1, 3])
+@in_one_case("scaler", ["standard", None])
 def test_linkage_is_that_of_a_plain_scan(make, d, scaler):
     X = make(np.random.default_rng(d), 60, d)
     release = release_of(X)
@@ -40,8 +41,8 @@ def test_linkage_is_that_of_a_plain_scan(make, d, scaler):
     assert_allclose(astuple(record_linkage(X, release, scaler=scaler)), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("one_to_one", [False, True])
-@pytest.mark.parametrize("as_text", [False, True])
+@in_one_case("one_to_one", [False, True])
+@in_one_case("as_text", [False, True])
 def test_a_person_is_found_by_any_of_their_records(one_to_one, as_text):
     X = in_units(60)
     release = release_of(X)
@@ -86,7 +87,7 @@ def test_the_lower_of_two_rows_at_the_same_distance_is_linked():
     assert record_linkage([[1.0, 1.0]] * 2, [[0.0, 0.0], [0.0, 2.0]], scaler=None).linked == 0.5
 
 
-@pytest.mark.parametrize("d", [1, 4])
+@in_one_case("d", [1, 4])
 def test_distinct_unchanged_records_are_all_identified(d):
     X = in_units(d=d)
     assert astuple(record_linkage(X, X)) == (1.0, 1.0, 1.0)
@@ -97,7 +98,7 @@ def test_duplicates_are_linked_and_hide_each_other():
     assert_allclose(astuple(record_linkage(X, X)), (1.0, 0.25, 0.25))
 
 
-@pytest.mark.parametrize("value", [0.0, 7.1, -1e9])
+@in_one_case("value", [0.0, 7.1, -1e9])
 def test_records_released_as_one_row_are_identified_only_by_chance(value):
     X = in_units(250)
     assert_allclose(astuple(record_linkage(X, np.full_like(X, value))), (1.0, 1 / 250, 1 / 250))
@@ -112,7 +113,7 @@ def test_positive_and_negative_zero_are_in_one_class():
     assert record_linkage(X, [[0.0], [-0.0]]).expected_if_linked == 0.5
 
 
-@pytest.mark.parametrize("d", [1, 3])
+@in_one_case("d", [1, 3])
 def test_larger_groups_protect_better(d):
     X = in_units(600, d=d)
     matches = []
@@ -155,7 +156,7 @@ def test_units_matter_only_without_a_scaler():
     assert record_linkage(X, release, scaler=None) != record_linkage(X, release)
 
 
-@pytest.mark.parametrize("scaler", [RobustScaler(), QuantileTransformer(n_quantiles=10)])
+@in_one_case("scaler", [RobustScaler(), QuantileTransformer(n_quantiles=10)])
 def test_any_scaler_which_stays_unfitted(scaler):
     X = in_units(80)
     release = release_of(X)
@@ -165,7 +166,7 @@ def test_any_scaler_which_stays_unfitted(scaler):
     assert not hasattr(scaler, "n_features_in_")
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@in_one_case("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames_and_lists_are_accepted(frame):
     X = in_units(100)
     release = release_of(X)
@@ -205,11 +206,11 @@ def test_the_result_is_frozen_and_of_plain_floats():
         found.linked = 0.0
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("options", "error", "message"),
     [
-        ({"scaler": "robust"}, ValueError, "^scaler='robust' must be one of 'standard'"),
-        ({"scaler": 3}, TypeError, "^scaler=3 must be 'standard', None or an object"),
+        ({"scaler": "robust"}, ValueError, "^scaler='robust'"),
+        ({"scaler": 3}, TypeError, r"^scaler=3\b"),
     ],
 )
 def test_bad_options(options, error, message):
@@ -220,7 +221,7 @@ def test_bad_options(options, error, message):
 # Uniqueness
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("table", "share"),
     [
         ([[1, 2], [1, 2], [3, 4]], 1 / 3),
@@ -256,7 +257,7 @@ def test_a_release_has_no_unique_row():
     assert uniqueness(MicroAggregator(k=2).fit_transform(X)) == 0
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("table", "message"),
     [([1, 2, 3], "two dimensions, rows and columns"), (np.empty((0, 2)), r"0 sample\(s\)")],
 )

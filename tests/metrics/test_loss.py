@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose
 
 from sk_microagg.metrics import information_loss, sse
@@ -13,7 +14,7 @@ LABELS = {
     "fractions": np.random.default_rng(3).choice([0.25, 0.5], size=40),
     "list": np.random.default_rng(4).choice(["a", "b", "c"], size=40).tolist(),
 }
-every_labeling = pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+every_labeling = in_one_case("labels", LABELS.values())
 
 
 @pytest.fixture(name="X")
@@ -60,7 +61,7 @@ def test_singletons_lose_nothing(X):
 
 
 # 0.1 is not a binary fraction: the sum of seven, divided by seven, is not 0.1.
-@pytest.mark.parametrize("labels", [[0] * 7, [0, 1, 0, 1, 0, 1, 0]])
+@in_one_case("labels", [[0] * 7, [0, 1, 0, 1, 0, 1, 0]])
 def test_constant_records_lose_nothing(labels):
     X = np.full((7, 2), 0.1)
     assert sse(X, labels) == 0
@@ -72,7 +73,7 @@ def test_groups_of_equal_records_lose_nothing(X):
     assert information_loss(X[labels], labels) == 0
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@in_one_case("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames_and_lists_of_records_are_accepted(X, frame):
     table = frame(dict(zip("abc", X.T, strict=True)))
     labels = LABELS["numbered"]
@@ -85,8 +86,8 @@ def test_loss_is_a_plain_float(X):
     assert type(information_loss(X, LABELS["gaps"])) is float
 
 
-@pytest.mark.parametrize("metric", [sse, information_loss])
-@pytest.mark.parametrize(
+@in_one_case("metric", [sse, information_loss])
+@in_one_case(
     ("X", "labels", "message"),
     [
         ([[1.0], [2.0], [3.0]], [0, 0], r"inconsistent numbers of samples: \[3, 2\]"),

@@ -3,6 +3,7 @@ from dataclasses import FrozenInstanceError, astuple
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -38,7 +39,7 @@ class OnlyPredicts:
 # Attacks
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@in_one_case("n_classes", [2, 4])
 def test_a_tree_that_knows_its_records_by_heart(n_classes):
     members, others = halves(n_classes=n_classes)
     tree = DecisionTreeClassifier(random_state=0).fit(*members)
@@ -84,7 +85,7 @@ def test_a_model_of_a_release_gives_less_away():
     assert found[1].trained_advantage < found[0].trained_advantage / 2
 
 
-@pytest.mark.parametrize("model", [DecisionTreeRegressor(), RandomForestRegressor(20)])
+@in_one_case("model", [DecisionTreeRegressor(), RandomForestRegressor(20)])
 def test_regressors_are_attacked_by_their_squared_error(model):
     members, others = halves()
     members, others = ((X, X[:, 0] + np.sin(9 * X[:, 1])) for X, _ in (members, others))
@@ -125,7 +126,7 @@ def test_probability_of_the_true_label():
     np.testing.assert_array_equal(features[:, 3:], np.sort(probabilities)[:, ::-1])
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@in_one_case("n_classes", [2, 3])
 def test_margins_without_probabilities(n_classes):
     members, _ = halves(n_classes=n_classes)
     model = SVC(decision_function_shape="ovr").fit(*members)
@@ -139,7 +140,7 @@ def test_margins_without_probabilities(n_classes):
     assert features.shape == (200, 3 + n_classes)
 
 
-@pytest.mark.parametrize("n_classes", [3, 4, 5])
+@in_one_case("n_classes", [3, 4, 5])
 def test_decisions_between_pairs_of_classes_tell_as_much_as_those_of_classes(n_classes):
     """With three classes there are as many pairs as classes."""
     members, others = halves(n_classes=n_classes)
@@ -203,7 +204,7 @@ def test_labels_in_another_form_than_those_of_the_model():
         membership_inference(model, members[0], members[1].astype(str), *others)
 
 
-@pytest.mark.parametrize("model", [LogisticRegression(), LinearSVC()])
+@in_one_case("model", [LogisticRegression(), LinearSVC()])
 def test_the_model_is_never_confident_of_a_label_that_it_does_not_know(model):
     members, _ = halves()
     model.fit(*members)
@@ -257,13 +258,13 @@ def test_a_seed_gives_the_same_result():
         first.auc = 0.0
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("options", "error", "message"),
     [
-        ({"cv": 1}, ValueError, "^cv=1 must be at least 2 and at most .*, 200"),
-        ({"cv": 201}, ValueError, "^cv=201 must be"),
-        ({"cv": 2.5}, TypeError, r"^cv=2\.5 must be"),
-        ({"estimator": 3}, TypeError, "^estimator=3 must be None or an object with"),
+        ({"cv": 1}, ValueError, r"^cv=1\b"),
+        ({"cv": 201}, ValueError, r"^cv=201\b"),
+        ({"cv": 2.5}, TypeError, r"^cv=2\.5\b"),
+        ({"estimator": 3}, TypeError, r"^estimator=3\b"),
     ],
 )
 def test_bad_options(options, error, message):
@@ -275,7 +276,7 @@ def test_bad_options(options, error, message):
 
 def test_what_is_no_model_raises():
     members, others = halves()
-    with pytest.raises(TypeError, match=r"^model=3 must be a fitted classifier or regressor"):
+    with pytest.raises(TypeError, match=r"^model=3\b"):
         membership_inference(3, *members, *others)
     tree = DecisionTreeClassifier().fit(*members)
     with pytest.raises(ValueError, match="predictions for X_out have the shape"):

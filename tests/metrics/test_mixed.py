@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import mixed as oracle
 from oracles.missing import known_of, variance
@@ -67,12 +68,12 @@ RELEASES = {
     "mode": lambda X: TableAggregator(k=4).fit_transform(X),
     "generalize": lambda X: TableAggregator(k=4, categories="generalize").fit_transform(X),
 }
-every_release = pytest.mark.parametrize("make", RELEASES.values(), ids=RELEASES)
+every_release = in_one_case("make", RELEASES.values())
 
 
 @every_release
-@pytest.mark.parametrize("share", [0.0, 0.15, 0.6])
-@pytest.mark.parametrize("seed", range(3))
+@in_one_case("share", [0.0, 0.15, 0.6])
+@in_one_case("seed", range(3))
 def test_linkage_is_that_of_the_oracle(make, share, seed):
     X = draw(seed=seed, share=share)
     release = make(X)
@@ -172,7 +173,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@in_one_case("form", FORMS)
 def test_tables_of_other_libraries(form):
     X = draw()
     release = TableAggregator(k=4).fit_transform(X)
@@ -240,13 +241,13 @@ def test_codes_and_hierarchies_of_the_estimator_are_categories():
     assert_allclose(found["interval_disclosure"], interval_disclosure(*as_text).mean())
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("measure", "message"),
     [
-        (lambda X: record_linkage(X, X.iloc[1:]), r"^release of shape \(79, 5\) must have the"),
-        (lambda X: record_linkage(X, X[["age"]]), r"^release of shape \(80, 1\) must have the"),
+        (lambda X: record_linkage(X, X.iloc[1:]), r"^release of shape \(79, 5\)"),
+        (lambda X: record_linkage(X, X[["age"]]), r"^release of shape \(80, 1\)"),
         (lambda X: record_linkage(X, X[X.columns[::-1]]), r"^release has the columns \['income'"),
-        (lambda X: record_linkage(X, X, scaler=None), "^scaler=None must be 'standard' for a"),
+        (lambda X: record_linkage(X, X, scaler=None), r"^scaler=None\b"),
         (
             lambda X: interval_disclosure(X, X.assign(age="[20, 30]")),
             "^Column 'age' of release does not hold numbers as that of X does: .* must hold number",

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from sklearn import datasets
 from tables.mixed import HIERARCHIES, draw
 
@@ -12,8 +13,8 @@ from sk_microagg.metrics import anonymity_level, closeness, diversity, uniquenes
 referee = pytest.importorskip("pycanon.anonymity", reason="pycanon is the referee")
 
 DATA = {name: getattr(datasets, f"load_{name}") for name in ("iris", "wine", "diabetes")}
-every_data = pytest.mark.parametrize("data", DATA)
-every_k = pytest.mark.parametrize("k", [2, 3, 5])
+every_data = in_one_case("data", DATA)
+every_k = in_one_case("k", [2, 3, 5])
 
 
 def assert_referee_agrees(release, k):
@@ -26,7 +27,7 @@ def assert_referee_agrees(release, k):
 
 @every_data
 @every_k
-@pytest.mark.parametrize("decimals", [None, 1, 0])
+@in_one_case("decimals", [None, 1, 0])
 def test_microaggregated_numbers(data, k, decimals):
     X = DATA[data]().data
     release = MicroAggregator(k=k).fit_transform(X)
@@ -34,15 +35,16 @@ def test_microaggregated_numbers(data, k, decimals):
 
 
 @every_data
-@pytest.mark.parametrize("decimals", [None, 1, 0])
+@in_one_case("decimals", [None, 1, 0])
 def test_original_numbers(data, decimals):
     X = DATA[data]().data
     assert_referee_agrees(X if decimals is None else X.round(decimals), 1)
 
 
+@pytest.mark.slow
 @every_k
-@pytest.mark.parametrize("block_size", [20, 100])
-@pytest.mark.parametrize("stitch", [False, True])
+@in_one_case("block_size", [20, 100])
+@in_one_case("stitch", [False, True])
 def test_blocks(k, block_size, stitch):
     X = DATA["diabetes"]().data
     aggregator = MicroAggregator(k=k, block_size=block_size, stitch=stitch)
@@ -58,8 +60,8 @@ def test_generalized_numbers(data, k):
 
 
 @every_k
-@pytest.mark.parametrize("share_missing", [0, 0.2])
-@pytest.mark.parametrize("output", ["default", "pandas"])
+@in_one_case("share_missing", [0, 0.2])
+@in_one_case("output", ["default", "pandas"])
 def test_generalized_text(k, share_missing, output):
     kaim = KAIM(k=k, hierarchies=HIERARCHIES, refiner=None, random_state=0)
     release = kaim.set_output(transform=output).fit_transform(draw(120, k, share_missing))
@@ -81,7 +83,7 @@ def assert_referee_agrees_on(release, sensitive):
 
 
 @every_data
-@pytest.mark.parametrize("k", [10, 25, 40])
+@in_one_case("k", [10, 25, 40])
 def test_diversity_and_closeness_of_numbers(data, k):
     loaded = DATA[data]()
     release = MicroAggregator(k=k, refiner=None).fit_transform(loaded.data[:, 1:])
@@ -90,7 +92,7 @@ def test_diversity_and_closeness_of_numbers(data, k):
 
 
 @every_data
-@pytest.mark.parametrize("k", [5, 40])
+@in_one_case("k", [5, 40])
 def test_diversity_and_closeness_of_categories(data, k):
     loaded = DATA[data]()
     illness = np.array(["flu", "gout", "cold", "none"])[(loaded.data[:, 0] * 100).astype(int) % 4]
@@ -99,7 +101,7 @@ def test_diversity_and_closeness_of_categories(data, k):
     assert entropy > 1 or k == 5
 
 
-@pytest.mark.parametrize("k", [4, 12])
+@in_one_case("k", [4, 12])
 def test_diversity_and_closeness_of_generalized_text(k):
     table = draw(150, k, share_missing=0)
     kaim = KAIM(k=k, hierarchies=HIERARCHIES, refiner=None, random_state=0)

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
@@ -68,8 +69,8 @@ def test_jobs_and_type_of_table_change_nothing():
     assert_array_equal(without_times(risk_utility(frame, np.array(KS))), table)
 
 
-@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
-@pytest.mark.parametrize("d", [1, 2])
+@in_one_case("make", TABLES.values())
+@in_one_case("d", [1, 2])
 def test_values_for_any_table_are_finite(make, d):
     table = risk_utility(make(np.random.default_rng(0), 40, d), [1, 3, 40])
     for name in table.dtype.names:
@@ -105,14 +106,13 @@ def test_the_result_can_be_made_a_frame():
     assert len(pd.DataFrame(risk_utility(in_units(), []))) == 0
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "estimator",
     [
         MicroAggregator(k=7, refiner=None, scaler=None),
         MicroAggregator(block_size=50).set_output(transform="pandas"),
         KAIM(output="midpoint", refiner=None, random_state=0),
     ],
-    ids=["no scaler", "frames", "KAIM"],
 )
 def test_any_estimator_that_releases_numbers(estimator):
     X = in_units(120)
@@ -209,16 +209,16 @@ def test_units_of_an_estimator_that_does_not_know_them():
     assert_array_equal(table["units_per_group"], table["diversity"])
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("options", "error", "message"),
     [
-        ({"ks": 5}, TypeError, "^ks=5 must be a list of integers, got int"),
-        ({"ks": "5"}, TypeError, "^ks='5' must be a list of integers, got str"),
-        ({"ks": [2, 0]}, ValueError, "^k=0 must be at least 1"),
-        ({"ks": [2, 2.5]}, TypeError, "^k=2.5 must be an integer"),
-        ({"ks": [2, 101]}, ValueError, "^k=101 must be at most the number of records, n_samples="),
-        ({"estimator": MicroAggregator}, TypeError, "^estimator=.* must be None or an object with"),
-        ({"estimator": TransformerMixin()}, TypeError, "^estimator=.* the method 'set_params'"),
+        ({"ks": 5}, TypeError, r"^ks=5\b"),
+        ({"ks": "5"}, TypeError, "^ks='5'"),
+        ({"ks": [2, 0]}, ValueError, r"^k=0\b"),
+        ({"ks": [2, 2.5]}, TypeError, r"^k=2.5\b"),
+        ({"ks": [2, 101]}, ValueError, r"^k=101\b"),
+        ({"estimator": MicroAggregator}, TypeError, "^estimator="),
+        ({"estimator": TransformerMixin()}, TypeError, "^estimator="),
         ({"sensitive": [1, 2]}, ValueError, "^sensitive has 2 records: it must have those of X"),
         ({"unit": [1, 2]}, ValueError, "^unit has 2 records: it must have those of X, 100"),
         ({"unit": np.ones((100, 2))}, ValueError, "^unit has 2 columns: it must have 1"),

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 
 from sk_microagg.metrics import (
     _determined,
@@ -28,8 +29,8 @@ def rows_of(table, columns):
     return list(zip(*(table[name] for name in columns), strict=True))
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("has_units", [False, True])
+@in_one_case("seed", range(6))
+@in_one_case("has_units", [False, True])
 def test_shares_are_those_of_all_combinations(seed, has_units):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 200))
@@ -59,7 +60,7 @@ def test_shares_are_those_of_all_combinations(seed, has_units):
     assert found.expected_matches == pytest.approx(np.mean(best))
 
 
-@pytest.mark.parametrize("has_units", [False, True])
+@in_one_case("has_units", [False, True])
 def test_a_constant_column_changes_no_figure(has_units):
     rng = np.random.default_rng(4)
     X, unit = rng.normal(size=(200, 2)), rng.integers(0, 30, 200) if has_units else None
@@ -120,7 +121,7 @@ def with_commas(table):
     return as_text(table).map(lambda cell: cell.replace(".", ","))
 
 
-@pytest.mark.parametrize("form", [lambda table: table, as_text, with_commas, pl.from_pandas])
+@in_one_case("form", [lambda table: table, as_text, with_commas, pl.from_pandas])
 def test_what_determines_a_column(people, form):
     others = pd.DataFrame({"expersq": people.exper**2, "lwage": np.log(people.wage)})
     found = determined_columns(people, form(others))
@@ -153,8 +154,8 @@ def test_dates_are_numbers(people):
     assert determined_columns(ages, as_text(in_a_zone)) == [(("born",), "age")]
 
 
-@pytest.mark.parametrize("n_extreme", [1, 10, 60])
-@pytest.mark.parametrize("value", [1e4, -9999.0])
+@in_one_case("n_extreme", [1, 10, 60])
+@in_one_case("value", [1e4, -9999.0])
 def test_few_people_do_not_decide_it(n_extreme, value):
     """Neither one who is extreme in both columns, nor codes for missing values in both."""
     numbers = np.random.default_rng(0).normal(size=(500, 3))
@@ -162,7 +163,7 @@ def test_few_people_do_not_decide_it(n_extreme, value):
     assert determined_columns(numbers[:, :1], numbers[:, 1:]) == []
 
 
-@pytest.mark.parametrize("n_extreme", [1, 10])
+@in_one_case("n_extreme", [1, 10])
 def test_few_people_do_not_decide_it_for_related_columns(n_extreme):
     numbers = np.random.default_rng(0).normal(size=(500, 1))
     numbers[:n_extreme] = 1e4
@@ -178,7 +179,7 @@ def test_rounded_skewed_numbers_determine_a_column():
     assert determined_columns(income[:, None], rounded) == [(("rounded",), "x0")]
 
 
-@pytest.mark.parametrize("outliers", [0, 5])
+@in_one_case("outliers", [0, 5])
 def test_sums_and_quotients(outliers):
     rng = np.random.default_rng(0)
     parts = pd.DataFrame(rng.lognormal(size=(300, 3)), columns=["a", "b", "c"])
@@ -191,14 +192,14 @@ def test_sums_and_quotients(outliers):
     assert determined_columns(X, others.drop(columns="b")) == []
 
 
-@pytest.mark.parametrize("n_columns", [10, 90, 150])
+@in_one_case("n_columns", [10, 90, 150])
 def test_many_columns_are_no_sum(n_columns):
     """As many columns as records fit everything, but predict nothing."""
     numbers = np.random.default_rng(0).normal(size=(100, 1 + n_columns))
     assert determined_columns(numbers[:, :1], numbers[:, 1:]) == []
 
 
-@pytest.mark.parametrize("n", [3, 10, 30, 100, 400])
+@in_one_case("n", [3, 10, 30, 100, 400])
 def test_no_false_alarms(n):
     for seed in range(5):
         rng = np.random.default_rng(seed)

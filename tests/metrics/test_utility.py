@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.risk import changes, correlation_changes
 from sklearn.ensemble import RandomForestClassifier
@@ -20,7 +21,7 @@ from sk_microagg.metrics import (
 
 # In the plain version, squares of tiny values underflow.
 PLAIN_TABLES = {name: make for name, make in TABLES.items() if name != "tiny"}
-every_table = pytest.mark.parametrize("make", PLAIN_TABLES.values(), ids=PLAIN_TABLES)
+every_table = in_one_case("make", PLAIN_TABLES.values())
 
 
 def releases_of(X):
@@ -37,8 +38,8 @@ def frames(frame, *tables):
 
 
 @every_table
-@pytest.mark.parametrize("d", [1, 3])
-@pytest.mark.parametrize("n", [5, 60])
+@in_one_case("d", [1, 3])
+@in_one_case("n", [5, 60])
 def test_changes_are_those_of_plain_loops(make, d, n):
     X = make(np.random.default_rng(d), n, d)
     for release in releases_of(X):
@@ -49,7 +50,7 @@ def test_changes_are_those_of_plain_loops(make, d, n):
                 assert row[name] == pytest.approx(value, rel=1e-9, abs=1e-12), name
 
 
-@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+@in_one_case("make", TABLES.values())
 def test_nothing_changes_in_a_copy(make):
     X = make(np.random.default_rng(0), 50, 2)
     found = attribute_changes(X, X)
@@ -86,7 +87,7 @@ def test_constant_columns_are_measured_in_their_own_units():
     assert attribute_changes(release, X)["variance_ratio"].tolist() == [1, 1, 0]
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@in_one_case("frame", [pd.DataFrame, pl.DataFrame])
 def test_names_come_from_frames(frame):
     X = in_units()
     release = MicroAggregator(k=10).fit_transform(X)
@@ -118,7 +119,7 @@ def test_changes_can_be_made_a_frame():
 
 
 @every_table
-@pytest.mark.parametrize("d", [1, 2, 4])
+@in_one_case("d", [1, 2, 4])
 def test_correlation_change_is_that_of_plain_loops(make, d):
     X = make(np.random.default_rng(d), 60, d)
     for release in releases_of(X):
@@ -162,8 +163,8 @@ def test_the_change_is_frozen_and_of_plain_floats():
         found.mean = 0.0
 
 
-@pytest.mark.parametrize("metric", [attribute_changes, correlation_change])
-@pytest.mark.parametrize("frame", [np.array, pd.DataFrame, pl.DataFrame])
+@in_one_case("metric", [attribute_changes, correlation_change])
+@in_one_case("frame", [np.array, pd.DataFrame, pl.DataFrame])
 def test_order_of_records_does_not_matter(metric, frame):
     X = in_units()
     release = MicroAggregator(k=10).fit_transform(X)
@@ -179,7 +180,7 @@ def test_order_of_records_does_not_matter(metric, frame):
 # Propensity
 
 
-@pytest.mark.parametrize("estimator", [None, LogisticRegression()])
+@in_one_case("estimator", [None, LogisticRegression()])
 def test_a_copy_cannot_be_distinguished_from_the_original(estimator):
     X = TABLES["normal"](np.random.default_rng(0), 150, 3)
     error = propensity_mse(X, X, estimator=estimator, random_state=0)
@@ -261,18 +262,18 @@ def test_the_given_classifier_stays_unfitted():
     assert not hasattr(estimator, "coef_")
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("options", "error", "message"),
     [
-        ({"cv": 1}, ValueError, "^cv=1 must be at least 2 and at most the number of records, 3"),
-        ({"cv": 4}, ValueError, "^cv=4 must be at least 2 and at most the number of records, 3"),
-        ({"cv": 0}, ValueError, "^cv=0 must be an integer of at least 1"),
-        ({"cv": 2.5}, TypeError, "^cv=2.5 must be an integer"),
-        ({"cv": 3, "max_samples": 2}, ValueError, "^cv=3 must be .* number of records, 2"),
-        ({"max_samples": 0}, ValueError, "^max_samples=0 must be an integer of at least 1 or None"),
-        ({"max_samples": 0.5}, TypeError, "^max_samples=0.5 must be an integer"),
-        ({"estimator": "trees"}, TypeError, "^estimator='trees' must be None or an object with"),
-        ({"estimator": LogisticRegression}, TypeError, "^estimator=.* must be None or an object"),
+        ({"cv": 1}, ValueError, r"^cv=1\b"),
+        ({"cv": 4}, ValueError, r"^cv=4\b"),
+        ({"cv": 0}, ValueError, r"^cv=0\b"),
+        ({"cv": 2.5}, TypeError, r"^cv=2.5\b"),
+        ({"cv": 3, "max_samples": 2}, ValueError, r"^cv=3\b"),
+        ({"max_samples": 0}, ValueError, r"^max_samples=0\b"),
+        ({"max_samples": 0.5}, TypeError, r"^max_samples=0.5\b"),
+        ({"estimator": "trees"}, TypeError, "^estimator='trees'"),
+        ({"estimator": LogisticRegression}, TypeError, "^estimator="),
     ],
 )
 def test_bad_options(options, error, message):
@@ -281,7 +282,7 @@ def test_bad_options(options, error, message):
         propensity_mse(X, X, **({"cv": 2} | options))
 
 
-@pytest.mark.parametrize("n", [12, 24, 40])
+@in_one_case("n", [12, 24, 40])
 def test_small_tables_are_distinguished_as_well(n):
     X = np.random.default_rng(0).normal(size=(n, 2))
     assert propensity_mse(X, X + 1000, random_state=0) > 0.2

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from attacks.byte_search import found_in, recognizable
 from attacks.lattice import TABLES, diagrams, precisions
-from marks import case, slow_but_first
+from marks import case, in_one_case, slow_but_first
 from tables.numbers import in_units
 
 from sk_microagg import MicroAggregator
@@ -92,7 +92,7 @@ def test_no_bytes_of_a_model_are_a_sensitive_value_or_a_unit(model):
     assert shipped.count(b"region-") <= 2
 
 
-@pytest.mark.parametrize("remembered", [INCOMES, ILLNESSES.tolist(), {"a": PATIENTS[:1]}], ids=type)
+@in_one_case("remembered", [INCOMES, ILLNESSES.tolist(), {"a": PATIENTS[:1]}])
 def test_a_model_that_remembers_is_caught(remembered):
     model = MicroAggregator(4).fit(in_units(N))
     model._remembered = remembered
@@ -206,7 +206,7 @@ def test_under_l_diversity_no_group_shares_one_value():
 # Cuts between blocks depend on k records on either side, which must be of k people.
 
 
-@pytest.mark.parametrize("k", [5, 10])
+@in_one_case("k", [5, 10])
 def test_cuts_do_not_reveal_the_values_of_one_person(k):
     # The visits of one patient are in the middle of a column, and nearly equal.
     rng = np.random.default_rng(0)

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from attacks.byte_search import TABLES, found_in, rare_numbers
-from marks import slow_but_first
+from marks import in_one_case, slow_but_first
 from sklearn.decomposition import PCA
 
 from sk_microagg import MicroAggregator
@@ -35,7 +35,7 @@ def test_no_rare_number_is_found(model):
         assert not found_in(pickle.dumps(aggregator), secrets), table
 
 
-@pytest.mark.parametrize("table", TABLES)
+@in_one_case("table", TABLES)
 def test_a_model_that_remembers_is_caught(table):
     X = TABLES[table](np.random.default_rng(0))
     aggregator = MicroAggregator(K).fit(X)

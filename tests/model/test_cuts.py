@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from oracles.blocks import third_between
 
 from sk_microagg import MicroAggregator
@@ -41,13 +42,13 @@ def test_there_is_a_number_unless_values_are_adjacent_floats(low, ulps):
     assert low < coarsest_between(low, high) < high
 
 
-@pytest.mark.parametrize("third", [1 / 3, 2 / 3, -1 / 3, 25 / 3])
+@in_one_case("third", [1 / 3, 2 / 3, -1 / 3, 25 / 3])
 def test_a_number_next_to_a_value_that_is_a_third(third):
     assert third < coarsest_between(third, third + 0.1) < third + 0.1
     assert third - 0.1 < coarsest_between(third - 0.1, third) < third
 
 
-@pytest.mark.parametrize("value", [0.0, -0.0, 1.0, -1.0, 5e-324, 0.1, 1e140, -1e140])
+@in_one_case("value", [0.0, -0.0, 1.0, -1.0, 5e-324, 0.1, 1e140, -1e140])
 def test_no_number_between_adjacent_floats(value):
     assert coarsest_between(value, float(np.nextafter(value, np.inf))) is None
 
@@ -136,7 +137,7 @@ def test_a_cut_does_not_depend_on_fewer_than_k_records(seed, k, data):
     assert Router.fit(values[:, None], 80, 10, k).cut[0] == router.cut[0]
 
 
-@pytest.mark.parametrize("n_positive", [1, 4, 5, 40])
+@in_one_case("n_positive", [1, 4, 5, 40])
 def test_no_cut_with_fewer_than_k_records_on_a_side(n_positive):
     values = np.zeros(100)
     values[:n_positive] = np.random.default_rng(0).lognormal(size=n_positive)

@@ -30,7 +30,7 @@ def test_cells_are_those_with_the_least_power_distance(seed):
     )
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.25])
+@in_one_case("weight", [0.0, 0.25])
 def test_cells_of_values_on_walls(weight):
     centroids = np.random.default_rng(0).permutation(np.arange(0.0, 10.0, 0.1))
     weights = np.random.default_rng(1).choice([0.0, weight], size=100) / 100
@@ -103,9 +103,7 @@ def test_a_group_between_identical_records_keeps_a_cell():
     assert_array_equal(cells, [0, 1, 2])
 
 
-@pytest.mark.parametrize(
-    ("values", "labels"), [([0, 1, 2, 3], [0, 1, 0, 1]), ([5, 5, 5, 5], [0, 0, 1, 1])]
-)
+@in_one_case(("values", "labels"), [([0, 1, 2, 3], [0, 1, 0, 1]), ([5, 5, 5, 5], [0, 0, 1, 1])])
 def test_groups_that_overlap_have_no_weights(values, labels):
     values, labels = np.array(values, dtype=float), np.array(labels)
     centroids = group_means(values[:, None], labels)[:, 0]

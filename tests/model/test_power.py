@@ -1,9 +1,9 @@
 """Cells of records in a power diagram, after some of its weights have changed."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from tables.numbers import TABLES
 
 from sk_microagg._model._power import _cells_after_change, fall_among_twins, nearest_cells
@@ -30,7 +30,7 @@ def test_cells_after_a_change_are_those_found_anew(table, seed, d, share):
     assert np.array_equal(cells, nearest_cells(X, centroids, after))
 
 
-@pytest.mark.parametrize("n_values", [1, 3, 30, 1000])
+@in_one_case("n_values", [1, 3, 30, 1000])
 def test_who_falls_among_identical_records(n_values):
     rng = np.random.default_rng(n_values)
     for n in (1, 2, 40):

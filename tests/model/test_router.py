@@ -95,13 +95,13 @@ def test_distinct_records_fill_blocks_of_half_the_size_or_more():
         assert sizes.min() >= block_size // 2
 
 
-@pytest.mark.parametrize("n", [1, 2, 11, 500])
+@in_one_case("n", [1, 2, 11, 500])
 def test_equal_records_are_not_cut(n):
     X = np.full((n, 2), -0.3)
     assert Router.fit(X, 1, 1, 1).n_blocks == 1
 
 
-@pytest.mark.parametrize(("n", "n_blocks"), [(1, 1), (7, 1), (8, 2), (14, 2), (15, 3)])
+@in_one_case(("n", "n_blocks"), [(1, 1), (7, 1), (8, 2), (14, 2), (15, 3)])
 def test_parts_below_twice_the_smallest_stay_whole(n, n_blocks):
     assert Router.fit(np.arange(float(n)).reshape(-1, 1), 1, 4, 1).n_blocks == n_blocks
 
@@ -172,8 +172,8 @@ def test_records_of_any_value_find_a_block():
 
 def test_a_single_block_takes_all_records():
     X = np.random.default_rng(0).normal(size=(9, 2))
-    assert Router.of_one_block().n_blocks == 1
-    assert_array_equal(Router.of_one_block().route(X), np.zeros(9))
+    assert Router.single_block().n_blocks == 1
+    assert_array_equal(Router.single_block().route(X), np.zeros(9))
 
 
 def test_the_block_of_a_record_does_not_depend_on_other_records():
@@ -214,7 +214,7 @@ def test_no_small_block_is_left(seed, smallest):
     assert_array_equal(merged.route(new), new_block[router.route(new)])
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("sizes", "new_block"),
     [
         ([5, 5, 5, 5], [0, 1, 2, 3]),

@@ -193,17 +193,17 @@ class TestRiskUtilityDisplay:
         assert_array_equal(display.bound_.get_ydata(), [1 / 2, 1 / 5])
 
     def test_bad_risk(self, X):
-        with pytest.raises(ValueError, match="risk='loss' must be one of 'expected_matches', 'h"):
+        with pytest.raises(ValueError, match="risk='loss'"):
             RiskUtilityDisplay.from_estimator(MicroAggregator(), X, [2], risk="loss")
-        with pytest.raises(ValueError, match="risk='closeness' needs sensitive values: pass sens"):
+        with pytest.raises(ValueError, match="risk='closeness'"):
             RiskUtilityDisplay.from_estimator(MicroAggregator(), X, [2], risk="closeness")
-        with pytest.raises(ValueError, match="risk='units_per_group' needs unit values: pass unit"):
+        with pytest.raises(ValueError, match="risk='units_per_group'"):
             RiskUtilityDisplay.from_estimator(
                 MicroAggregator(), X, [2], sensitive=X[:, 0], risk="units_per_group"
             )
-        with pytest.raises(ValueError, match=r"risk='units_per_group' is not known: .* unit val"):
+        with pytest.raises(ValueError, match="risk='units_per_group'"):
             RiskUtilityDisplay.from_data(risk_utility(X, [2]), risk="units_per_group")
-        with pytest.raises(ValueError, match="risk='homogeneity' is not known: the table must"):
+        with pytest.raises(ValueError, match="risk='homogeneity'"):
             RiskUtilityDisplay.from_data(risk_utility(X, [2]), risk="homogeneity")
 
 
@@ -280,7 +280,7 @@ class TestPartitionDisplay:
             PartitionDisplay.from_estimator(MicroAggregator(), X)
         with pytest.raises(TypeError, match=r"estimator=KAIM\(.*from_data\(X, estimator.labels_\)"):
             PartitionDisplay.from_estimator(KAIM(k=2).fit(MIXED), MIXED)
-        with pytest.raises(ValueError, match="max_groups=0 must be an integer of at least 1"):
+        with pytest.raises(ValueError, match=r"max_groups=0\b"):
             PartitionDisplay.from_data(X, np.zeros(120), max_groups=0)
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             PartitionDisplay.from_data(X, np.zeros(119))
@@ -347,13 +347,13 @@ class TestConvergenceDisplay:
     def test_errors(self):
         with pytest.raises(NotFittedError):
             ConvergenceDisplay.from_estimator(MicroAggregator())
-        with pytest.raises(ValueError, match="x='hours' must be one of 'iteration', 'seconds'"):
+        with pytest.raises(ValueError, match="x='hours'"):
             ConvergenceDisplay.from_data(self.TRACE, x="hours")
-        with pytest.raises(ValueError, match=r"trace of shape \(3, 2\) must have rows of three"):
+        with pytest.raises(ValueError, match=r"trace of shape \(3, 2\)"):
             ConvergenceDisplay.from_data(self.TRACE[:, :2])
-        with pytest.raises(ValueError, match=r"trace of shape \(0, 3\) must have rows of three"):
+        with pytest.raises(ValueError, match=r"trace of shape \(0, 3\)"):
             ConvergenceDisplay.from_data(np.empty((0, 3)))
-        with pytest.raises(ValueError, match="total=0 must be a number above 0 or None"):
+        with pytest.raises(ValueError, match=r"total=0\b"):
             ConvergenceDisplay.from_data(self.TRACE, total=0)
 
 
@@ -498,12 +498,12 @@ class TestAttributeDisplay:
     def test_errors(self, X):
         with pytest.raises(NotFittedError):
             AttributeDisplay.from_estimator(MicroAggregator(), X)
-        with pytest.raises(ValueError, match=r"release of shape \(119, 3\) must have the shape"):
+        with pytest.raises(ValueError, match=r"release of shape \(119, 3\)"):
             AttributeDisplay.from_data(X, X[1:])
         two = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
         with pytest.raises(ValueError, match=r"they must be in the order of X, \['a', 'b'\]"):
             AttributeDisplay.from_data(two, two[["b", "a"]])
-        with pytest.raises(ValueError, match=r"feature_names=\['a'\] must be 3 names"):
+        with pytest.raises(ValueError, match=r"feature_names=\['a'\]"):
             AttributeDisplay.from_data(X, X, ["a"])
-        with pytest.raises(ValueError, match="at_least=0 must be an integer of at least 1"):
+        with pytest.raises(ValueError, match=r"at_least=0\b"):
             AttributeDisplay.from_data(X, X, at_least=0)

@@ -86,7 +86,7 @@ def test_histogram_of_dates_counts_days(X, aggregator):
     assert admitted.missing == ("1%", "0%")
 
 
-@pytest.mark.parametrize("hours", [30, 60, 24 * 45, 24 * 365, 24 * 900, 24 * 1500, 24 * 9000])
+@in_one_case("hours", [30, 60, 24 * 45, 24 * 365, 24 * 900, 24 * 1500, 24 * 9000])
 def test_dates_of_any_span_have_ticks(hours):
     # Matplotlib warns if it finds no ticks, which is an error here.
     moments = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.linspace(0, hours, 50), "h")
@@ -146,7 +146,7 @@ def test_generalized_and_missing_values_are_one_category():
 
 def test_shares_have_no_panels(X):
     aggregator = TableAggregator(k=4, drop="name", categories="shares").fit(X)
-    with pytest.raises(ValueError, match=r"^categories='shares' of the estimator must be"):
+    with pytest.raises(ValueError, match=r"^categories='shares'"):
         AttributeDisplay.from_estimator(aggregator, X)
 
 
@@ -155,7 +155,7 @@ def test_partition_of_a_table(X, aggregator):
     assert len(display.centroids_.get_xdata()) == aggregator.n_groups_
 
 
-@pytest.mark.parametrize("d", [1, 3])
+@in_one_case("d", [1, 3])
 def test_partition_of_numbers_with_missing_values(d):
     X = in_units(60, d=d)
     X[::5, 0] = np.nan
@@ -164,7 +164,7 @@ def test_partition_of_numbers_with_missing_values(d):
     assert len(display.centroids_.get_xdata()) == aggregator.n_groups_
 
 
-@pytest.mark.parametrize("estimator", [MicroAggregator(k=4), TableAggregator(k=4)])
+@in_one_case("estimator", [MicroAggregator(k=4), TableAggregator(k=4)])
 def test_search_and_proof_with_missing_values(estimator):
     X = in_units(60)
     X[::5, 0] = np.nan

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose
 
 from sk_microagg.plotting._distributions import compare_columns, count_in_bins
@@ -19,7 +20,7 @@ def spread(low, high, edges):
     return counts
 
 
-@pytest.mark.parametrize("seed", range(5))
+@in_one_case("seed", range(5))
 def test_intervals_of_integers_in_bins(seed):
     rng = np.random.RandomState(seed)
     low = rng.randint(0, 30, size=40).astype(float)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles import privacy as oracle
 from scipy.optimize import linprog
@@ -33,7 +34,7 @@ FIGURES = {
     "ordered": (TCloseness(0.25, "ordered"), oracle.ordered),
     "tree": (TCloseness(0.25, HIERARCHY), lambda g, table: oracle.tree(g, table, NESTED)),
 }
-every_figure = pytest.mark.parametrize("name", FIGURES)
+every_figure = in_one_case("name", FIGURES)
 
 RNG = np.random.default_rng(0)
 COLUMNS = {
@@ -57,7 +58,7 @@ def groups_of(labels, values):
 
 
 @every_figure
-@pytest.mark.parametrize("column", COLUMNS)
+@in_one_case("column", COLUMNS)
 def test_figures_are_those_of_plain_loops(name, column):
     constraint, plain = FIGURES[name]
     values = COLUMNS[column]
@@ -74,7 +75,7 @@ def test_figures_are_those_of_plain_loops(name, column):
 
 
 @every_figure
-@pytest.mark.parametrize("column", COLUMNS)
+@in_one_case("column", COLUMNS)
 def test_a_guard_is_at_most_a_hair_stricter_than_the_plain_check(name, column):
     constraint, _ = FIGURES[name]
     codes, table = constraint.prepare(COLUMNS[column])
@@ -94,7 +95,7 @@ def limit_of(constraint):
     return getattr(constraint, names[type(constraint)])
 
 
-@pytest.mark.parametrize("n_values", [1, 2, 3, 7, 10])
+@in_one_case("n_values", [1, 2, 3, 7, 10])
 def test_equally_frequent_values_have_the_entropy_of_their_number(n_values):
     constraint = LDiversity(n_values, "entropy")
     codes, table = constraint.prepare(np.arange(40 * n_values) % n_values)
@@ -121,9 +122,8 @@ values_and_groups = st.tuples(
 )
 
 
-@every_figure
-@settings(deadline=None, max_examples=40)
-@given(values_and_groups, st.sampled_from([0.0, 0.1, 0.25, 0.6]))
+@settings(deadline=None, max_examples=400)
+@given(st.sampled_from(list(FIGURES)), values_and_groups, st.sampled_from([0.0, 0.1, 0.25, 0.6]))
 def test_a_union_of_good_groups_is_good(name, drawn, most):
     constraint, _ = FIGURES[name]
     if isinstance(constraint, TCloseness):
@@ -185,7 +185,7 @@ def test_the_largest_share_of_a_union_is_at_most_that_of_a_part(units, cut):
     assert UnitShare(float(max(parts))).accepts(whole)
 
 
-@pytest.mark.parametrize("share", [Fraction(1, 5), Fraction(1, 3), Fraction(3, 10), Fraction(1, 2)])
+@in_one_case("share", [Fraction(1, 5), Fraction(1, 3), Fraction(3, 10), Fraction(1, 2)])
 def test_a_share_of_exactly_the_largest_one_is_accepted(share):
     n = 30
     # As users compute it, a little below or above.
@@ -200,7 +200,7 @@ def test_a_share_of_exactly_the_largest_one_is_accepted(share):
         assert not guards.hold(np.arange(n - 1))
 
 
-@pytest.mark.parametrize("at_most", [1.0, 1 - 1e-12])
+@in_one_case("at_most", [1.0, 1 - 1e-12])
 def test_a_share_of_everything_is_no_constraint(at_most):
     constraint = UnitShare(at_most)
     codes, table = constraint.prepare(np.zeros(3))
@@ -208,8 +208,8 @@ def test_a_share_of_everything_is_no_constraint(at_most):
     assert Guards([constraint.guard(codes, table)]).hold([0, 2])
 
 
-@pytest.mark.parametrize("t", [Fraction(1, 10), Fraction(3, 10), Fraction(1, 3), Fraction(7, 20)])
-@pytest.mark.parametrize("distance", ["equal", "ordered"])
+@in_one_case("t", [Fraction(1, 10), Fraction(3, 10), Fraction(1, 3), Fraction(7, 20)])
+@in_one_case("distance", ["equal", "ordered"])
 def test_a_distance_of_exactly_t_is_accepted(t, distance):
     # Half of the table has either value; the share of one is larger by t in the group.
     _, table = TCloseness(distance=distance).prepare(np.arange(30_000) % 2)
@@ -248,45 +248,45 @@ def test_parameters_are_cloned_set_and_pickled(name):
     assert same.measure(codes[:7], table) == copy.measure(codes[:7], table)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("constraint", "error", "message"),
     [
-        (LDiversity(0), ValueError, r"l=0 must be an integer of at least 1\."),
-        (LDiversity(2.5), TypeError, r"l=2\.5 must be an integer of at least 1, got float\."),
-        (LDiversity("3", "entropy"), TypeError, r"l='3' must be a number at least 1, got str\."),
-        (LDiversity(0.5, "entropy"), ValueError, r"l=0\.5 must be a number at least 1\."),
+        (LDiversity(0), ValueError, r"l=0\b"),
+        (LDiversity(2.5), TypeError, r"l=2\.5\b"),
+        (LDiversity("3", "entropy"), TypeError, "l='3'"),
+        (LDiversity(0.5, "entropy"), ValueError, r"l=0\.5\b"),
         (
             LDiversity(kind="alpha"),
             ValueError,
-            r"kind='alpha' must be one of 'distinct', 'entropy', 'recursive'\.",
+            "kind='alpha'",
         ),
         (
             LDiversity(kind="recursive"),
             ValueError,
-            r"c=None must be a number above 0 if kind='recursive'\.",
+            r"c=None\b",
         ),
-        (LDiversity(kind="recursive", c=0), ValueError, r"c=0 must be a number above 0\."),
-        (LDiversity(c=2), ValueError, r"c=2 must be None if kind='distinct'\."),
-        (TCloseness(1.5), ValueError, r"t=1\.5 must be a number at least 0 and at most 1\."),
-        (TCloseness(-0.1), ValueError, r"t=-0\.1 must be a number at least 0 and at most 1\."),
-        (TCloseness(None), TypeError, r"t=None must be a number at least 0 and .*NoneType\."),
+        (LDiversity(kind="recursive", c=0), ValueError, r"c=0\b"),
+        (LDiversity(c=2), ValueError, r"c=2\b"),
+        (TCloseness(1.5), ValueError, r"t=1\.5\b"),
+        (TCloseness(-0.1), ValueError, r"t=-0\.1\b"),
+        (TCloseness(None), TypeError, r"t=None\b"),
         (
             TCloseness(distance="order"),
             ValueError,
-            r"distance='order' must be one of 'auto', 'ordered', 'equal' or a Hierarchy\.",
+            "distance='order'",
         ),
-        (TCloseness(distance=3), TypeError, r"distance=3 must be one of .* or a Hierarchy\."),
+        (TCloseness(distance=3), TypeError, r"distance=3\b"),
         (TCloseness(distance=Hierarchy), TypeError, r"must be one of .* or a Hierarchy\."),
         (
             TCloseness(distance=Hierarchy.intervals()),
             ValueError,
-            r"distance=<hierarchy of intervals> must be a hierarchy that is a tree",
+            "distance=<hierarchy of intervals>",
         ),
-        (UnitShare(0), ValueError, r"at_most=0 must be a number above 0 and at most 1\."),
-        (UnitShare(1.5), ValueError, r"at_most=1\.5 must be a number above 0 and at most 1\."),
-        (UnitShare("1"), TypeError, r"at_most='1' must be a number above 0 .*, got str\."),
-        (DistinctUnits(0), ValueError, r"k=0 must be an integer of at least 1\."),
-        (DistinctUnits(True), TypeError, r"k=True must be an integer of at least 1, got bool\."),
+        (UnitShare(0), ValueError, r"at_most=0\b"),
+        (UnitShare(1.5), ValueError, r"at_most=1\.5\b"),
+        (UnitShare("1"), TypeError, "at_most='1'"),
+        (DistinctUnits(0), ValueError, r"k=0\b"),
+        (DistinctUnits(True), TypeError, r"k=True\b"),
     ],
 )
 def test_parameters_are_checked_when_used(constraint, error, message):

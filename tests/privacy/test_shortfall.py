@@ -1,5 +1,5 @@
 import numpy as np
-import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sk_microagg.privacy import Constraint, DistinctUnits, LDiversity, Rules, TCloseness, UnitShare
@@ -23,7 +23,7 @@ class RangeWithoutSteps(Range):
         return 0.0 * figure
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     "constraint",
     [
         DistinctUnits(3),
@@ -37,7 +37,6 @@ class RangeWithoutSteps(Range):
         Range(),
         RangeWithoutSteps(),
     ],
-    ids=str,
 )
 def test_groups_fall_short_if_they_are_not_accepted(constraint):
     rng = np.random.default_rng(0)

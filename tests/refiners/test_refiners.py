@@ -7,7 +7,7 @@ import published
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import case
+from marks import case, in_one_case
 from oracles import refiners as oracles
 from oracles.partition import canonical, total_sse
 from sklearn.base import clone
@@ -39,7 +39,7 @@ EXCHANGING = [
 ]
 REFINERS = FAST + EXCHANGING
 
-every_refiner = pytest.mark.parametrize("refiner", REFINERS, ids=lambda r: type(r).__name__)
+every_refiner = in_one_case("refiner", REFINERS)
 any_start = st.sampled_from(["mdav", "random"])
 
 
@@ -125,14 +125,13 @@ def test_the_unit_of_the_table_does_not_matter(refiner):
         assert np.array_equal(other, expected), exponent
 
 
-@pytest.mark.parametrize("refiner", [Exchange(), Auto(), IteratedLocalSearch(max_iter=30)], ids=str)
-@pytest.mark.parametrize(
+@in_one_case("refiner", [Exchange(), Auto(), IteratedLocalSearch(max_iter=30)])
+@in_one_case(
     "X",
     [
         np.append(1e-8 * np.arange(12), [1e6] * 4)[:, None],
         1e9 + 1e-4 * np.random.default_rng(0).normal(size=(16, 2)),
     ],
-    ids=["outlier", "offset"],
 )
 def test_groups_that_are_close_relative_to_the_size_of_values_are_not_merged(refiner, X):
     labels = np.arange(16) // 2
@@ -215,7 +214,7 @@ def test_other_seeds_give_other_labels_if_the_refiner_is_random():
         assert len(results) == (3 if refiner.is_random else 1)
 
 
-@pytest.mark.parametrize("refiner", [DecomposeShrink, LocalSearch, Exchange])
+@in_one_case("refiner", [DecomposeShrink, LocalSearch, Exchange])
 def test_max_iter_limits_the_number_of_iterations(refiner):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 4))
@@ -245,16 +244,16 @@ def test_labels_may_be_any_integers(refiner):
         assert np.array_equal(refined, expected), other
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("labels", "message"),
     [
         ([7, 7, 7, -3, -3], "^labels with a group of 2 records.*at least k=3"),
-        ([0, 0, 0], r"^labels of shape \(3,\) and type int.*must be 5 integers"),
-        (np.zeros((5, 1), dtype=int), r"^labels of shape \(5, 1\) .*must be 5 integers"),
-        (np.zeros(5), r"^labels of shape \(5,\) and type float64.*must be 5 integers"),
-        (["a"] * 5, r"^labels of shape \(5,\) and type <U1.*must be 5 integers"),
-        (np.zeros(5, dtype=bool), r"^labels of shape \(5,\) and type bool.*must be 5 integers"),
-        (None, r"^labels of shape \(\) and type object.*must be 5 integers"),
+        ([0, 0, 0], r"^labels of shape \(3,\) and type int"),
+        (np.zeros((5, 1), dtype=int), r"^labels of shape \(5, 1\)"),
+        (np.zeros(5), r"^labels of shape \(5,\) and type float64"),
+        (["a"] * 5, r"^labels of shape \(5,\) and type <U1"),
+        (np.zeros(5, dtype=bool), r"^labels of shape \(5,\) and type bool"),
+        (None, r"^labels of shape \(\) and type object"),
     ],
 )
 def test_labels_that_are_not_a_k_partition(labels, message):
@@ -263,16 +262,16 @@ def test_labels_that_are_not_a_k_partition(labels, message):
             refiner.refine(np.arange(5.0)[:, None], labels, 3)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("X", "k", "error", "message"),
     [
         ([[1.0], [np.nan], [2.0]], 2, ValueError, "Input X contains NaN"),
         ([[1.0], [np.inf], [2.0]], 2, ValueError, "Input X contains infinity"),
         ([[1.0], [1e200], [2.0]], 2, ValueError, "X holds values so large"),
         ([1.0, 2.0, 3.0], 2, ValueError, "two dimensions, rows and columns"),
-        ([[1.0], [2.0], [3.0]], 4, ValueError, "^k=4 must be at most .* n_samples=3"),
-        ([[1.0], [2.0], [3.0]], 0, ValueError, "^k=0 must be at least 1"),
-        ([[1.0], [2.0], [3.0]], 2.0, TypeError, r"^k=2\.0 must be an integer, got float"),
+        ([[1.0], [2.0], [3.0]], 4, ValueError, r"^k=4\b"),
+        ([[1.0], [2.0], [3.0]], 0, ValueError, r"^k=0\b"),
+        ([[1.0], [2.0], [3.0]], 2.0, TypeError, r"^k=2\.0\b"),
     ],
 )
 def test_bad_records_or_k(X, k, error, message):
@@ -282,7 +281,7 @@ def test_bad_records_or_k(X, k, error, message):
         assert not [name for name in vars(refiner) if name.endswith("_")], refiner
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("max_iter", "error"), [(0, ValueError), (-1, ValueError), (2.0, TypeError), (True, TypeError)]
 )
 def test_bad_max_iter(max_iter, error):
@@ -326,8 +325,8 @@ class OverAfter:
         return self.number < 0
 
 
-@pytest.mark.parametrize("step", [split_large_groups, decompose_and_shrink])
-@pytest.mark.parametrize("table", ["normal", "twins", "constant", "line"])
+@in_one_case("step", [split_large_groups, decompose_and_shrink])
+@in_one_case("table", ["normal", "twins", "constant", "line"])
 def test_what_a_deadline_cuts_short_is_a_partition_no_worse(step, table):
     X = {
         "normal": np.random.default_rng(0).normal(size=(90, 3)),

@@ -45,7 +45,7 @@ def reduced_costs(relaxation, X, groups):
     return relaxation.reduced_costs(sparse.csr_array(np.array(rows)), cost)
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
+@in_one_case("k", [2, 3, 4])
 def test_duals_are_nearly_a_bound(k):
     X = np.random.default_rng(k).normal(size=(60, 2)) * 1000
     relaxation = solved(X, k)
@@ -75,7 +75,7 @@ def test_reduced_cost_is_the_cost_less_the_duals_of_records_and_plus_those_of_cu
     assert reduced_costs(relaxation, X, groups) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
+@in_one_case("k", [2, 3, 4])
 @in_one_case("seed", range(5))
 def test_no_set_is_overlooked(seed, k):
     # Groups of outliers, which are not among the nearest records of each other, are hard to find.
@@ -101,7 +101,7 @@ def test_uses_are_those_of_the_columns():
 
 
 @in_one_case("table", DIFFERING)
-@pytest.mark.parametrize(("n", "k"), [(9, 2), (23, 3), (40, 4)])
+@in_one_case(("n", "k"), [(9, 2), (23, 3), (40, 4)])
 def test_promising_groups_have_their_sizes_and_costs(table, n, k):
     X = TABLES[table](np.random.default_rng(n), n, 2)
     known = [tuple(range(k)), tuple(range(k, 2 * k))]
@@ -124,7 +124,7 @@ def test_promising_groups_have_small_reduced_costs():
 
 
 @in_one_case("table", DIFFERING)
-@pytest.mark.parametrize(("n", "k"), [(8, 4), (9, 2), (23, 3), (40, 4)])
+@in_one_case(("n", "k"), [(8, 4), (9, 2), (23, 3), (40, 4)])
 def test_rounding_gives_partitions(table, n, k):
     X = TABLES[table](np.random.default_rng(n), n, 2)
     relaxation = solved(X, k)
@@ -168,7 +168,7 @@ def test_if_no_column_is_used_preferred_groups_are_the_result():
 
 
 @in_one_case("table", DIFFERING)
-@pytest.mark.parametrize(("n", "k"), [(8, 4), (9, 2), (23, 3), (40, 4)])
+@in_one_case(("n", "k"), [(8, 4), (9, 2), (23, 3), (40, 4)])
 def test_decided_groups_are_those_that_are_used_most(table, n, k):
     X = TABLES[table](np.random.default_rng(n), n, 2)
     relaxation = solved(X, k)

@@ -29,7 +29,7 @@ from sk_microagg.refiners import (
 KEEPING = [name for name, refiner in REFINERS.items() if refiner.keeps_rules]
 REFUSING = [name for name in REFINERS if name not in KEEPING]
 every_keeping = pytest.mark.parametrize("name", KEEPING)
-every_refusing = pytest.mark.parametrize("name", REFUSING)
+every_refusing = in_one_case("name", REFUSING)
 
 SHORT = {
     "iterated_local_search": IteratedLocalSearch(max_iter=40),
@@ -172,7 +172,9 @@ def test_groups_larger_than_2k_minus_1_stay_if_the_rules_need_them():
 
 
 def refuses(refiner):
-    return rf"^refiner={refiner} does not know constraints beyond k, and would violate them\. With "
+    return (
+        rf"^refiner={refiner} does not support constraints beyond k, and would violate them\. With "
+    )
 
 
 class NeverBuilds:
@@ -229,7 +231,7 @@ class UnawareRefiner(Refiner):
         return labels
 
 
-@pytest.mark.parametrize("refiner", [Unaware(), UnawareRefiner()], ids=str)
+@in_one_case("refiner", [Unaware(), UnawareRefiner()])
 def test_a_refiner_of_the_user_is_refused_unless_it_says_that_it_keeps_rules(refiner, table):
     assert_refused(refiner, table, rf"{type(refiner).__name__}\(\)")
 
@@ -285,7 +287,7 @@ def test_a_chain_of_refiners_that_keep_rules_keeps_them(table):
     assert rules.are_met(by_name).all()
 
 
-@pytest.mark.parametrize("other", [Exchange(), Unaware()], ids=str)
+@in_one_case("other", [Exchange(), Unaware()])
 def test_a_chain_with_one_that_does_not_is_refused(other, table):
     chain = make_chain(LocalSearch(), other)
     assert not chain.keeps_rules

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from sk_microagg import KAIM, TableAggregator
-from sk_microagg.files._column_kinds import Column
+from sk_microagg.files._cells import Column
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._number_notation import NumberNotation

@@ -282,7 +282,7 @@ def test_report(release, patients, tmp_path, fake_report, columns):
     assert about["source"] == "patients.csv"
     assert about["dropped"] == ["id"]
     others = {"id", "age", "note", "town", "height", "weight"} - {"id", *columns}
-    assert set(about["passed"].columns) == others
+    assert set(about["unchanged"].columns) == others
     assert list(X.columns) == list(released.columns) == columns
     assert X["age"].tolist() == pd.read_csv(patients)["age"].tolist()
     assert released["age"].tolist() == pd.read_csv(output)["age"].tolist()

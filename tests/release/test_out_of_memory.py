@@ -50,7 +50,7 @@ def test_a_folder(release, folder, visits, tmp_path):
     output = tmp_path / "release.parquet"
     summary = release(folder, output, **CHOICE, sensitive=["ward", "missing", "answers"], k=4)
     assert summary.warnings == []
-    assert summary.facts["method"] == "DaskMicroAggregator, builder mdav, refiner auto"
+    assert summary.facts["method"] == "DaskTableAggregator, builder mdav, refiner auto"
     assert summary.to_dict()["anonymity_level"] == 4
     written = pd.read_parquet(output)
     assert list(written) == ["age", "height", "ward", "missing", "answers"]

@@ -9,7 +9,7 @@ from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg._utils._formatting import whole_percent
 from sk_microagg.metrics import attribute_inference, record_linkage
 from sk_microagg.privacy import LDiversity
-from sk_microagg.report import _attacks, _membership, make_report
+from sk_microagg.report import _attacks, make_report
 
 K = 5
 
@@ -26,8 +26,8 @@ def report(tmp_path):
 
 @pytest.fixture
 def small_halves(monkeypatch):
-    monkeypatch.setattr(_membership, "FEWEST_MEMBERS", 50)
-    monkeypatch.setattr(_membership, "N_TREES", 20)
+    monkeypatch.setattr(_attacks, "FEWEST_MEMBERS", 50)
+    monkeypatch.setattr(_attacks, "N_TREES", 20)
 
 
 def numbers(n=200):
@@ -136,20 +136,20 @@ def test_columns_of_any_kind_and_roles(report, small_halves, estimator):
         return
     ages = X[["age"]]
     aggregator = MicroAggregator(K)
-    page, _ = report(ages, aggregator, passed=X[["ill"]], target="ill", unit=np.arange(300) // 2)
+    page, _ = report(ages, aggregator, unchanged=X[["ill"]], target="ill", unit=np.arange(300) // 2)
     assert share(page.row("Membership, original")[0]) > 0.4
 
 
 def test_records_of_one_person_are_on_the_same_side():
     unit = np.repeat(np.arange(50), 4)
-    members, others = _membership._halves(np.zeros(200), unit)
+    members, others = _attacks._halves(np.zeros(200), unit)
     assert len(members) == len(others) == 100
     assert not {*unit[members]} & {*unit[others]}
 
 
 def test_records_without_a_target_are_left_out():
     target = np.array(["a", None] * 50, dtype=object)
-    members, others = _membership._halves(target, None)
+    members, others = _attacks._halves(target, None)
     assert {*members % 2} == {*others % 2} == {0}
 
 
@@ -161,8 +161,8 @@ def test_too_few_records(report):
 def membership(X, target):
     aggregator = MicroAggregator(K, refiner=None)
     roles = dict.fromkeys(("sensitive", "unit", "strata"))
-    target = _membership.target_of(target, X, None, aggregator)
-    return _membership.measure_membership(X, aggregator, target, None, roles)
+    target = _attacks.target_of(target, X, None, aggregator)
+    return _attacks.measure_membership(X, aggregator, target, None, roles)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_half_that_cannot_be_anonymized(report, small_halves):
 @pytest.mark.parametrize(
     ("estimator", "target", "error", "message"),
     [
-        (TableAggregator(K, sensitive="ill"), "age", ValueError, "^target='age' must be a column"),
+        (TableAggregator(K, sensitive="ill"), "age", ValueError, "^target='age'"),
         (TableAggregator(K, sensitive="ill"), "z", ValueError, r"one of \['ill'\], or an array"),
         (TableAggregator(K), np.arange(7), ValueError, "^target has 7 records"),
         (KAIM(K), np.arange(300), TypeError, "must be a MicroAggregator or a TableAggregator"),

@@ -60,7 +60,7 @@ def test_whatever_a_user_names_is_escaped(path, odd):
     about = {
         "title": f"title {odd}",
         "source": f"source {odd}",
-        "passed": pd.DataFrame({f"passed {odd}": ["same"] * len(numbers)}),
+        "unchanged": pd.DataFrame({f"unchanged {odd}": ["same"] * len(numbers)}),
         "dropped": [f"dropped {odd}"],
     }
     make_report(numbers, aggregator.fit_transform(numbers), aggregator, path, **about)
@@ -71,9 +71,9 @@ def test_whatever_a_user_names_is_escaped(path, odd):
     assert text.count(f"title {odd}") == 2
     assert page.row("Input file") == [f"source {odd}"]
     assert page.row("Columns anonymized") == [f"3: {odd}, weight, visits"]
-    assert page.row("Columns released unchanged") == [f"1: passed {odd}"]
+    assert page.row("Columns released unchanged") == [f"1: unchanged {odd}"]
     assert page.row("Columns dropped") == [f"1: dropped {odd}"]
-    assert f"passed {odd}: 100% of the records" in text
+    assert f"unchanged {odd}: 100% of the records" in text
     assert f"{odd}, before and after" in page.labels
 
 
@@ -104,14 +104,14 @@ def test_control_characters_in_names_are_escaped(tmp_path):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=names)
     aggregator = MicroAggregator(5).set_output(transform="pandas")
     release = aggregator.fit_transform(X)
-    passed = pd.DataFrame({"c\u2066": [1] * 30})
+    unchanged = pd.DataFrame({"c\u2066": [1] * 30})
     path = make_report(
         X,
         release,
         aggregator,
         tmp_path / "report.html",
         source="d\x9b.csv",
-        passed=passed,
+        unchanged=unchanged,
         dropped=["e\x07"],
     )
     page = path.read_text(encoding="utf-8")

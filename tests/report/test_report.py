@@ -30,7 +30,7 @@ from sk_microagg.metrics import (
 from sk_microagg.refiners import Exchange, IteratedLocalSearch
 from sk_microagg.report import make_report
 from sk_microagg.report._figures import MOST_PANELS
-from sk_microagg.scale import DaskMicroAggregator
+from sk_microagg.scale import DaskTableAggregator
 
 rng = np.random.RandomState(0)
 PATIENTS = pd.DataFrame(
@@ -347,7 +347,7 @@ def test_one_column(path):
 
 
 def test_dask(path):
-    aggregator = DaskMicroAggregator(k=4, random_state=0)
+    aggregator = DaskTableAggregator(k=4, random_state=0)
     release = aggregator.fit_transform(dd.from_pandas(PATIENTS, npartitions=2)).compute()
     make_report(PATIENTS, release, aggregator, path)
     page = read(path)
@@ -409,14 +409,14 @@ def test_a_full_disk(path, searched, release, monkeypatch):
 
 
 def test_tables_that_do_not_match(path, searched, release):
-    with pytest.raises(ValueError, match=r"release of shape \(149, 3\) must have the shape of X"):
+    with pytest.raises(ValueError, match=r"release of shape \(149, 3\)"):
         make_report(PATIENTS, release[1:], searched, path)
-    with pytest.raises(ValueError, match=r"X of shape \(100, 3\) must be what the estimator was"):
+    with pytest.raises(ValueError, match=r"X of shape \(100, 3\)"):
         make_report(PATIENTS[:100], release[:100], searched, path)
     with pytest.raises(NotFittedError):
         make_report(PATIENTS, release, MicroAggregator(), path)
     model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(TypeError, match=r"estimator=LogisticRegression\(\) must be a fitted"):
+    with pytest.raises(TypeError, match=r"estimator=LogisticRegression\(\)"):
         make_report(PATIENTS, release, model, path)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browsers import IN_A_BROWSER, WIDTHS, browse, run_browser
+from marks import case, in_one_case
 from tables.patients import draw
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
@@ -25,18 +26,28 @@ HEIGHTS = range(620, PAGE_HEIGHT, 20)
 
 NAMES = ["numbers", "generalized", "sensitive", "mixed"]
 
-# A frame can be as narrow as needed; a window has a minimum width.
-FRAME = """<!doctype html><title>not measured</title>
-<iframe width="{width}" height="800" style="border: 0" srcdoc="{page}"></iframe>
+# A frame can be as narrow as needed; a window has a minimum width. Browsers start slowly, so all
+# frames are in one page. Its title says what was measured in each.
+FRAMES = """<!doctype html><title>not measured</title>
 <script>
-const frame = document.querySelector("iframe");
-frame.addEventListener("load", () => {{
-  const page = frame.contentDocument;
+const seen = {{}};
+document.addEventListener("load", ({{target: frame}}) => {{
+  if (frame.tagName !== "IFRAME") return;
+  seen[frame.name] = measure(frame.contentDocument, frame.clientWidth);
+  if (Object.keys(seen).length === {n_frames}) document.title = JSON.stringify(seen);
+}}, true);
+{measure}
+</script>
+{frames}"""
+FRAME = """<iframe name="{name}" width="{width}" height="800" style="border: 0"
+srcdoc="{page}"></iframe>"""
+
+ON_A_SCREEN = """function measure(page, width) {
   const right = element => element.getBoundingClientRect().right;
-  const beyond = [...page.body.querySelectorAll("*")].filter(e => right(e) > {width} + 0.5);
+  const beyond = [...page.body.querySelectorAll("*")].filter(e => right(e) > width + 0.5);
   const names = beyond.map(e => e.tagName + " " + e.textContent.slice(0, 40));
   const text = getComputedStyle(page.querySelector("figure text"));
-  document.title = JSON.stringify({{
+  return {
     width: page.documentElement.scrollWidth,
     beyond: names,
     pictures: page.querySelectorAll("svg").length,
@@ -44,50 +55,47 @@ frame.addEventListener("load", () => {{
     dark: matchMedia("(prefers-color-scheme: dark)").matches,
     paper: getComputedStyle(page.body).backgroundColor,
     ink: text.fill,
-    inks: [...new Set([...page.querySelectorAll("svg *")].flatMap(e => {{
+    inks: [...new Set([...page.querySelectorAll("svg *")].flatMap(e => {
       const style = getComputedStyle(e);
       return [style.fill, style.stroke];
-    }}))],
-  }});
-}});
-</script>"""
-
+    }))],
+  };
+}"""
 
 # Columns of text break as pages do, but a script can see where.
-PAGES = """<!doctype html><title>not measured</title>
-<iframe width="{width}" height="800" style="border: 0" srcdoc="{page}"></iframe>
-<script>
-const frame = document.querySelector("iframe");
-frame.addEventListener("load", () => {{
-  const page = frame.contentDocument;
+ON_PAGES = """function measure(page, width) {
   const main = page.querySelector("main");
-  const pageOf = rect => Math.floor((rect.left + 1 - main.getBoundingClientRect().left) / {width});
+  const pageOf = rect => Math.floor((rect.left + 1 - main.getBoundingClientRect().left) / width);
   const pagesOf = element => [...element.getClientRects()].map(pageOf);
   const follows = "h2 + *, h3 + *, p + h3, p + table, p + ul, p + .plots, p + p:has(+ .plots)";
   const torn = [];
-  main.style.cssText = "columns: {width}px; column-gap: 0; column-fill: auto; max-width: none";
-  for (const height of {heights}) {{
+  main.style.cssText = `columns: ${width}px; column-gap: 0; column-fill: auto; max-width: none`;
+  for (const height of HEIGHTS) {
     main.style.height = height + "px";
-    for (const next of page.querySelectorAll(`section > :is(${{follows}})`)) {{
+    for (const next of page.querySelectorAll(`section > :is(${follows})`)) {
       const before = next.previousElementSibling;
       if (pagesOf(before).at(-1) !== pagesOf(next)[0]) torn.push(before.textContent.slice(0, 40));
-    }}
-    for (const text of page.querySelectorAll("p, li")) {{
+    }
+    for (const text of page.querySelectorAll("p, li")) {
       if (new Set(pagesOf(text)).size > 1) torn.push(text.textContent.slice(0, 40));
-    }}
-  }}
-  const nPages = Math.round(main.scrollWidth / {width});
-  document.title = JSON.stringify({{ torn: [...new Set(torn)], pages: nPages }});
-}});
-</script>"""
+    }
+  }
+  const nPages = Math.round(main.scrollWidth / width);
+  return { torn: [...new Set(torn)], pages: nPages };
+}""".replace("HEIGHTS", json.dumps([*HEIGHTS]))
 
 
-def measure(page, width, folder, *options, frame_of=FRAME, **values):
-    """Open a page in a frame of the given width; return the measurements."""
-    frame = folder / "frame.html"
-    html = page.read_text(encoding="utf-8")
-    frame.write_text(frame_of.format(width=width, page=escape(html), **values), encoding="utf-8")
-    dom, messages, _ = browse(frame.as_uri(), folder, *options)
+def measure(pages, folder, *options, how=ON_A_SCREEN):
+    """Open pages in frames, given the path and width of each by name; return what is measured."""
+    frames = [
+        FRAME.format(name=name, width=width, page=escape(path.read_text(encoding="utf-8")))
+        for name, (path, width) in pages.items()
+    ]
+    window = folder / "frames.html"
+    window.write_text(
+        FRAMES.format(n_frames=len(pages), frames="\n".join(frames), measure=how), encoding="utf-8"
+    )
+    dom, messages, _ = browse(window.as_uri(), folder, *options)
     assert messages == []
     title = re.search(r"<title>(.*?)</title>", dom, flags=re.DOTALL)[1]
     return json.loads(title)
@@ -147,6 +155,26 @@ def _on_sensitive(long_name, folder):
     return make_report(table, release, aggregator, folder / "sensitive.html", **roles)
 
 
+@pytest.fixture(scope="module")
+def printed(reports, tmp_path_factory):
+    """The pages with their style for paper also on a screen."""
+    folder, pages = tmp_path_factory.mktemp("printed"), {}
+    for name, page in reports.items():
+        html = page.read_text(encoding="utf-8")
+        assert "@media print" in html
+        pages[name] = folder / page.name
+        pages[name].write_text(html.replace("@media print", "@media all"), encoding="utf-8")
+    return pages
+
+
+@pytest.fixture(scope="module")
+def seen(reports, printed, tmp_path_factory):
+    """What is measured of each report at all widths, and of its first page."""
+    pages = {f"{name} {width}": (reports[name], width) for name in NAMES for width in WIDTHS}
+    pages |= {f"{name} printed": (printed[name], PAGE_WIDTH) for name in NAMES}
+    return measure(pages, tmp_path_factory.mktemp("seen"))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_page_is_self_contained(reports, tmp_path, name):
     dom, messages, asked = browse(reports[name].as_uri(), tmp_path)
@@ -155,38 +183,27 @@ def test_page_is_self_contained(reports, tmp_path, name):
     assert {address for address in asked if not address.startswith("file:")} == set()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", NAMES)
-def test_no_wider_than_the_screen(reports, tmp_path, name, width):
-    seen = measure(reports[name], width, tmp_path)
-    assert seen["width"] == width
-    assert seen["beyond"] == []
+@in_one_case("width", WIDTHS)
+@in_one_case("name", NAMES)
+def test_no_wider_than_the_screen(seen, name, width):
+    page = seen[f"{name} {width}"]
+    assert page["width"] == width
+    assert page["beyond"] == []
     # Columns, at most three of them on the first page again, groups, search and certificate.
     n_pictures = {"numbers": 3 + 3 + 2, "generalized": 2 + 2 + 1, "sensitive": 2 + 2 + 1}
-    assert seen["pictures"] == (n_pictures | {"mixed": 6 + 3 + 2})[name]
+    assert page["pictures"] == (n_pictures | {"mixed": 6 + 3 + 2})[name]
 
 
-def as_printed(page, folder):
-    """The page with its style for paper also on a screen."""
-    html = page.read_text(encoding="utf-8")
-    assert "@media print" in html
-    printed = folder / "printed.html"
-    printed.write_text(html.replace("@media print", "@media all"), encoding="utf-8")
-    return printed
+@in_one_case("name", NAMES)
+def test_first_page_is_one_page(seen, name):
+    assert seen[f"{name} printed"]["firstPage"] <= PAGE_HEIGHT
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_first_page_is_one_page(reports, tmp_path, name):
-    printed = as_printed(reports[name], tmp_path)
-    assert measure(printed, PAGE_WIDTH, tmp_path)["firstPage"] <= PAGE_HEIGHT
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_introduces_a_table_is_on_its_page(reports, tmp_path, name):
-    printed = as_printed(reports[name], tmp_path)
-    seen = measure(printed, PAGE_WIDTH, tmp_path, frame_of=PAGES, heights=[*HEIGHTS])
-    assert seen["pages"] >= 3
-    assert seen["torn"] == []
+def test_what_introduces_a_table_is_on_its_page(printed, tmp_path):
+    pages = {name: (page, PAGE_WIDTH) for name, page in printed.items()}
+    seen = measure(pages, tmp_path, how=ON_PAGES)
+    assert min(page["pages"] for page in seen.values()) >= 3
+    assert {name: page["torn"] for name, page in seen.items()} == {name: [] for name in NAMES}
 
 
 def test_paper_is_a4(reports, tmp_path):
@@ -198,16 +215,17 @@ def test_paper_is_a4(reports, tmp_path):
 
 
 @pytest.mark.parametrize("is_dark", [False, True])
-@pytest.mark.parametrize("name", ["numbers", "mixed", "generalized"])
-def test_pictures_have_the_colors_of_the_page(reports, tmp_path, name, is_dark):
+def test_pictures_have_the_colors_of_the_page(reports, tmp_path, is_dark):
     options = [f"--blink-settings=preferredColorScheme={int(not is_dark)}"]
-    seen = measure(reports[name], 1280, tmp_path, *options)
-    if seen["dark"] != is_dark:
-        pytest.skip("this browser does not take the color scheme from its command line")
-    lightness = {key: np.mean(_channels(seen[key])) for key in ("paper", "ink")}
-    assert (lightness["paper"] < lightness["ink"]) == is_dark
-    # No element kept the black of Matplotlib.
-    assert "rgb(0, 0, 0)" not in seen["inks"]
+    pages = {name: (page, 1280) for name, page in reports.items()}
+    for name, page in measure(pages, tmp_path, *options).items():
+        if page["dark"] != is_dark:
+            pytest.skip("this browser does not take the color scheme from its command line")
+        with case(name):
+            lightness = {key: np.mean(_channels(page[key])) for key in ("paper", "ink")}
+            assert (lightness["paper"] < lightness["ink"]) == is_dark
+            # No element kept the black of Matplotlib.
+            assert "rgb(0, 0, 0)" not in page["inks"]
 
 
 def _channels(color):
@@ -225,4 +243,5 @@ def test_errors_requests_and_overflow_are_detected(tmp_path):
     assert any("boom" in message for message in messages)
     assert asked == {"https://example.invalid/x.png"}
     page.write_text("<figure><svg><text>x</text></svg></figure><p style='width: 500px'>wide")
-    assert measure(page, 360, tmp_path)["beyond"] == ["P wide"]
+    seen = measure({"bad": (page, 360), "good": (page, 600)}, tmp_path)
+    assert {name: page["beyond"] for name, page in seen.items()} == {"bad": ["P wide"], "good": []}

@@ -229,8 +229,8 @@ def test_certificate(path, estimator):
     ("change", "message"),
     [
         (lambda X, release: (X, release[NAMES]), "^release has 6 columns: it must have the 7 that"),
-        (lambda X, release: (X[NAMES], release), r"^X of shape \(150, 6\) must be what the estim"),
-        (lambda X, release: (X, release.iloc[1:]), r"^release of shape \(149, 6\) must have the s"),
+        (lambda X, release: (X[NAMES], release), r"^X of shape \(150, 6\)"),
+        (lambda X, release: (X, release.iloc[1:]), r"^release of shape \(149, 6\)"),
     ],
 )
 def test_tables_that_do_not_match(path, table, aggregator, release, change, message):

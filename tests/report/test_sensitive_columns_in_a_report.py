@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator, builders
@@ -162,7 +163,7 @@ def test_one_known_value_apart_from_missing_ones(report, plain):
     illness = pd.Series(np.where(np.arange(N) % 2, "fluxion", None), name="illness")
     share, known = (homogeneity(release, illness, missing=m) for m in ("value", "ignored"))
     assert share < 0.2 < 0.8 < known
-    page = report(aggregator, release, sensitive=illness, passed=illness.to_frame())
+    page = report(aggregator, release, sensitive=illness, unchanged=illness.to_frame())
     assert page.row("One known value")[0] == whole_percent(known)
     text = text_of(page)
     line = "of the records in groups with a single known value, apart from missing ones"
@@ -225,7 +226,7 @@ class Even(Constraint):
         return figure % 2 == 0
 
 
-@pytest.mark.parametrize(("size", "holds"), [(4, True), (5, False)])
+@in_one_case(("size", "holds"), [(4, True), (5, False)])
 def test_a_constraint_of_a_user(size, holds):
     aggregator = MicroAggregator(K, privacy=Even())
     (column,) = facts_beyond_k(np.arange(60) // size, aggregator, np.zeros(60)).columns
@@ -241,7 +242,7 @@ def test_rows_of_two_strata_are_two_groups():
     assert (whole.columns[0].n_values, apart.columns[0].n_values) == (2, 1)
 
 
-@pytest.mark.parametrize(("distance", "shown"), [("ordered", 0.3), ("equal", 0.5)])
+@in_one_case(("distance", "shown"), [("ordered", 0.3), ("equal", 0.5)])
 def test_the_distance_that_was_requested(distance, shown):
     aggregator = MicroAggregator(privacy=TCloseness(0.9, distance))
     facts = facts_beyond_k(np.repeat([0, 1], 3), aggregator, np.arange(6))
@@ -254,7 +255,7 @@ def test_no_sensitive_value_is_in_it(tmp_path):
     aggregator = MicroAggregator(K, privacy=privacy, random_state=0)
     roles = {"sensitive": SENSITIVE, "unit": UNIT, "strata": STRATA}
     release = aggregator.fit_transform(X, **roles)
-    path = make_report(X, release, aggregator, tmp_path / "r.html", passed=SENSITIVE, **roles)
+    path = make_report(X, release, aggregator, tmp_path / "r.html", unchanged=SENSITIVE, **roles)
     html = path.read_text(encoding="utf-8")
     salaries = SENSITIVE["salary"]
     for value in [*SENSITIVE["diagnosis"], *salaries, *map("{:,}".format, salaries), *UNIT]:

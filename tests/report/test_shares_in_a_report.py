@@ -247,7 +247,7 @@ def test_no_mark_for_a_level_of_1(report):
 def test_where_the_records_come_from(report):
     X = pd.DataFrame(table(10), columns=["age", "<b>size</b>"])
     ward, town = np.where(X["age"] < 0, "east", "west"), np.full(N, "Ulm")
-    passed = pd.DataFrame({"ward": ward, "town": town, "id": range(N)})
+    unchanged = pd.DataFrame({"ward": ward, "town": town, "id": range(N)})
     aggregator = MicroAggregator(K)
     release = aggregator.fit_transform(X)
     page = report(
@@ -255,7 +255,7 @@ def test_where_the_records_come_from(report):
         aggregator,
         release,
         source="visits & more.csv",
-        passed=passed,
+        unchanged=unchanged,
         dropped=["name", "street"],
     )
     assert page.row("Input file") == ["visits & more.csv"]
@@ -272,13 +272,13 @@ def test_where_the_records_come_from(report):
 
 def test_no_column_is_unchanged_or_dropped(report):
     X = table(10)
-    page = report(X, MicroAggregator(K), passed=pd.DataFrame(), dropped=[])
+    page = report(X, MicroAggregator(K), unchanged=pd.DataFrame(), dropped=[])
     assert page.row("Columns released unchanged") == ["none"]
     assert page.row("Columns dropped") == ["none"]
     text = "".join(page.text)
     assert "are in groups that share one value" not in text
     assert "No group shares one value" not in text
-    page = report(X, MicroAggregator(K), passed=np.arange(N)[:, None])
+    page = report(X, MicroAggregator(K), unchanged=np.arange(N)[:, None])
     assert page.row("Columns released unchanged") == ["1: x0"]
     text = "".join(page.text)
     assert "No group shares one value in a column that is released unchanged." in text
@@ -294,10 +294,18 @@ def test_other_columns_are_not_given(report):
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"passed": np.ones((N - 1, 2))}, ValueError, r"passed of shape \(59, 2\) must be a table"),
-        ({"passed": np.ones(N)}, ValueError, r"passed of shape \(60,\) must be a table with the"),
-        ({"dropped": "name"}, TypeError, "dropped='name' must be a list of column names"),
-        ({"dropped": 3}, TypeError, "dropped=3 must be a list of column names or None"),
+        (
+            {"unchanged": np.ones((N - 1, 2))},
+            ValueError,
+            r"unchanged of shape \(59, 2\)",
+        ),
+        (
+            {"unchanged": np.ones(N)},
+            ValueError,
+            r"unchanged of shape \(60,\)",
+        ),
+        ({"dropped": "name"}, TypeError, "dropped='name'"),
+        ({"dropped": 3}, TypeError, r"dropped=3\b"),
     ],
 )
 def test_bad_other_columns(report, parameters, error, message):

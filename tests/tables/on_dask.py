@@ -9,7 +9,7 @@ from marks import slow_but_first
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg import MicroAggregator
+from sk_microagg import TableAggregator
 from sk_microagg.refiners import IteratedLocalSearch
 
 NAMES = ["age", "income", "share"]
@@ -46,19 +46,10 @@ def from_parts(parts):
     return dd.from_delayed([dask.delayed(part) for part in parts], meta=parts[0][:0])
 
 
-def with_columns(frame, values):
-    """A table with other quasi-identifiers, as pandas."""
-    table = frame.compute() if isinstance(frame, dd.DataFrame) else frame.copy()
-    for j, name in enumerate(NAMES):
-        table[name] = values[:, j]
-    return table
-
-
 def assert_is_release(release, X, **parameters):
-    """Every row is in its place, with the values that MicroAggregator gives it."""
-    table = X.compute()
-    values = MicroAggregator(**parameters).fit_transform(table[NAMES])
-    pd.testing.assert_frame_equal(release.compute(), with_columns(table, values))
+    """Every row is in its place, with the values that TableAggregator gives it."""
+    expected = TableAggregator(quasi_identifiers=NAMES, **parameters).fit_transform(X.compute())
+    pd.testing.assert_frame_equal(release.compute(), expected)
 
 
 def rows_of(array):

@@ -1,6 +1,5 @@
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from marks import in_one_case
@@ -72,7 +71,7 @@ def test_counts_have_thousands_separators():
     assert counted(1_234_567, "record") == "1,234,567 records"
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("share", "up", "down"),
     [
         (0.05, "5%", "5%"),

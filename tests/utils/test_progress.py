@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from marks import in_one_case
 from terminals import Terminal
 
 from sk_microagg import KAIM, MicroAggregator
@@ -187,7 +188,7 @@ def test_a_notebook_overwrites_but_not_as_often_as_a_terminal(clock):
 # What is shown
 
 
-@pytest.mark.parametrize("share", [1e-9, 0.3, 1.0, 1.0 + 1e-9, 2.0])
+@in_one_case("share", [1e-9, 0.3, 1.0, 1.0 + 1e-9, 2.0])
 def test_time_left_is_never_negative(share):
     assert seconds_left(10.0, share) >= 0
 

@@ -1,9 +1,9 @@
-import pytest
+from marks import in_one_case
 
 from sk_microagg._utils._formatting import shown
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("name", "text"),
     [
         ("age", "age"),

@@ -5,9 +5,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from marks import in_one_case
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator, microaggregate
-from sk_microagg._utils._similar import SIMILAR, warn_of_similar_values
+from sk_microagg._utils._tables import SIMILAR, warn_of_similar_values
 from sk_microagg.cli import main
 from sk_microagg.metrics import homogeneity
 from sk_microagg.privacy import LDiversity
@@ -22,13 +23,13 @@ ALIKE = [
 ]
 
 
-@pytest.mark.parametrize("texts", ALIKE)
+@in_one_case("texts", ALIKE)
 def test_texts_that_are_written_differently(texts):
     with pytest.warns(UserWarning, match=SIMILAR):
         warn_of_similar_values("Column 'x'", [*texts, 1, None])
 
 
-@pytest.mark.parametrize("texts", [["yes", "no"], ["a b", "ab"], ["e", "é"], [1, "1"], []])
+@in_one_case("texts", [["yes", "no"], ["a b", "ab"], ["e", "é"], [1, "1"], []])
 def test_texts_that_differ(texts):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -120,8 +121,8 @@ def test_transform_is_silent():
         aggregator.transform(X, strata=who)
 
 
-@pytest.mark.parametrize("cells", [[1, True], [0.0, False], [1, np.True_], [True, 1, None]])
-@pytest.mark.parametrize("form", [list, lambda cells: np.array(cells, dtype=object), pd.Series])
+@in_one_case("cells", [[1, True], [0.0, False], [1, np.True_], [True, 1, None]])
+@in_one_case("form", [list, lambda cells: np.array(cells, dtype=object), pd.Series])
 def test_booleans_among_numbers(cells, form):
     cells = form(cells * 12)
     X = np.arange(float(len(cells))).reshape(-1, 1)
@@ -132,7 +133,7 @@ def test_booleans_among_numbers(cells, form):
             MicroAggregator(2).fit(X, **{role: cells})
 
 
-@pytest.mark.parametrize("cells", [[True, False], [True, None], [True, float("nan")], ["1", True]])
+@in_one_case("cells", [[True, False], [True, None], [True, float("nan")], ["1", True]])
 def test_booleans_among_others(cells):
     assert homogeneity([0, 0, 1, 1], cells * 2) == 0.0
 

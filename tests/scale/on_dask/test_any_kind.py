@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 
-from sk_microagg import MicroAggregator, TableAggregator, TargetScaler
+from sk_microagg import TableAggregator
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import units_per_group
 from sk_microagg.privacy import LDiversity
@@ -20,8 +20,8 @@ dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
 from tables.on_dask import assert_fit_fails, every_shuffle  # noqa: E402
 
-from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
-from sk_microagg.scale._column_survey import survey_columns  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator  # noqa: E402
+from sk_microagg.scale._survey import survey_columns  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -90,7 +90,7 @@ def level_of(release, names=COLUMNS):
 def test_the_release_is_that_of_table_aggregator(shuffle, block_size):
     table = draw(400)
     parameters = {"k": 4, "block_size": block_size, "column_weights": {"age": 3, "town": 0.5}}
-    on_dask = DaskMicroAggregator(columns=COLUMNS, shuffle=shuffle, **parameters)
+    on_dask = DaskTableAggregator(quasi_identifiers=COLUMNS, shuffle=shuffle, **parameters)
     X = dd.from_pandas(table, npartitions=3)
     release = on_dask.fit_transform(X)
     in_memory = TableAggregator(quasi_identifiers=COLUMNS, **parameters)
@@ -101,7 +101,6 @@ def test_the_release_is_that_of_table_aggregator(shuffle, block_size):
     assert on_dask.kinds_ == in_memory.kinds_
     assert on_dask.exact_transform_ == in_memory.exact_transform_
     assert on_dask.information_loss_ == pytest.approx(in_memory.information_loss_)
-    assert on_dask.scaler_ is None
     assert on_dask.exact_transform_
     assert_frame_equal(on_dask.transform(X).compute(), release.compute())
 
@@ -113,7 +112,7 @@ def test_new_rows():
     new.loc[::3, "ward"] = "a new one"
     new["stage"] = new["stage"].cat.set_categories(["II", "IV"])
     parameters = {"k": 3, "refiner": "exchange"}
-    on_dask = DaskMicroAggregator(columns=names, **parameters)
+    on_dask = DaskTableAggregator(quasi_identifiers=names, **parameters)
     release = on_dask.fit_transform(dd.from_pandas(table, npartitions=2)).compute()
     in_memory = TableAggregator(quasi_identifiers=names, **parameters)
     assert_frame_equal(release, in_memory.fit_transform(table))
@@ -126,7 +125,7 @@ def test_a_model_does_not_tell_the_only_known_value_of_a_group(tmp_path):
     table.loc[:19, "income"] = 100.0 + np.arange(20)
     table.loc[40, "income"] = 987_654.0
     table.loc[40:, "age"] = 90
-    aggregator = DaskMicroAggregator(k=20, folder=tmp_path).fit(dd.from_pandas(table, 2))
+    aggregator = DaskTableAggregator(k=20, folder=tmp_path).fit(dd.from_pandas(table, 2))
     [file] = tmp_path.rglob("*.npz")
     records = np.array([[987_654.0, 0, 90], [np.nan, 0, 90]])
     own, others = aggregator._space.points(records)[:, 0]
@@ -142,7 +141,7 @@ def test_roles():
     roles = {"sensitive": "illness", "strata": "region", "unit": "person"}
     parameters = {"k": 4, "privacy": LDiversity(2)}
     X = dd.from_pandas(table, npartitions=3)
-    release = DaskMicroAggregator(columns=COLUMNS, **parameters).fit_transform(X, **roles)
+    release = DaskTableAggregator(quasi_identifiers=COLUMNS, **parameters, **roles).fit_transform(X)
     in_memory = TableAggregator(quasi_identifiers=COLUMNS, **parameters, **roles)
     expected = in_memory.fit_transform(table)
     assert_frame_equal(release.compute(), expected)
@@ -169,8 +168,10 @@ def test_people_with_several_rows(shuffle, tmp_path):
     table = of_few_people(600)
     parameters = {"k": 4, "block_size": 150}
     X = dd.from_pandas(table, npartitions=5)
-    on_dask = DaskMicroAggregator(columns=COLUMNS, shuffle=shuffle, folder=tmp_path, **parameters)
-    release = on_dask.fit_transform(X, unit="person").compute()
+    on_dask = DaskTableAggregator(
+        quasi_identifiers=COLUMNS, shuffle=shuffle, folder=tmp_path, **parameters, unit="person"
+    )
+    release = on_dask.fit_transform(X).compute()
     in_memory = TableAggregator(quasi_identifiers=COLUMNS, unit="person", **parameters)
     assert_frame_equal(release, in_memory.fit_transform(table))
     assert on_dask.n_blocks_ == in_memory.n_blocks_ > 1
@@ -200,8 +201,8 @@ def test_categories_that_one_person_has_most_often(seed):
     table["town"] = np.where(table["code"] == 1, "Atlantis", "town " + table["code"].astype(str))
     table["person"] = np.where(table["code"] == 1, rng.integers(0, 2, 90), np.arange(90))
     parameters = {"k": 3, "categorical": ["code"], "refiner": None}
-    on_dask = DaskMicroAggregator(columns=["code", "town"], **parameters)
-    release = on_dask.fit_transform(dd.from_pandas(table, npartitions=4), unit="person").compute()
+    on_dask = DaskTableAggregator(quasi_identifiers=["code", "town"], **parameters, unit="person")
+    release = on_dask.fit_transform(dd.from_pandas(table, npartitions=4)).compute()
     in_memory = TableAggregator(unit="person", **parameters)
     assert_frame_equal(release, in_memory.fit_transform(table))
     assert on_dask._space._columns[0].values == in_memory._encoder.columns[0].values
@@ -243,8 +244,8 @@ def test_orders_and_decimals(parameters, unit):
     table.loc[table["person"] == 0, "code"] = 99
     columns = ["age", "income", "blood", "price", "size", "code"]
     parameters = {"k": 4, "refiner": None, **parameters}
-    on_dask = DaskMicroAggregator(columns=columns, **parameters)
-    release = on_dask.fit_transform(dd.from_pandas(table, npartitions=4), unit=unit).compute()
+    on_dask = DaskTableAggregator(quasi_identifiers=columns, **parameters, unit=unit)
+    release = on_dask.fit_transform(dd.from_pandas(table, npartitions=4)).compute()
     in_memory = TableAggregator(quasi_identifiers=columns, unit=unit, **parameters)
     assert_frame_equal(release, in_memory.fit_transform(table))
     assert on_dask.kinds_ == in_memory.kinds_
@@ -258,13 +259,13 @@ def test_decimals_of_columns_of_numbers():
     X = dd.from_pandas(table, npartitions=3)
     for decimals in (None, 1, {"income": -2}):
         parameters = {"k": 3, "refiner": None, "decimals": decimals}
-        release = DaskMicroAggregator(**parameters).fit_transform(X).compute()
+        release = DaskTableAggregator(**parameters).fit_transform(X).compute()
         assert_frame_equal(release, TableAggregator(**parameters).fit_transform(table))
 
 
 def test_an_ordinal_without_any_shared_value():
     table = pd.DataFrame({"code": np.arange(60), "age": np.arange(60) // 20})
-    release = DaskMicroAggregator(3, ordinal=["code"]).fit_transform(dd.from_pandas(table, 2))
+    release = DaskTableAggregator(3, ordinal=["code"]).fit_transform(dd.from_pandas(table, 2))
     assert release.compute()["code"].isna().all()
     assert release.dtypes["code"] == release.compute()["code"].dtype == "Int64"
 
@@ -276,8 +277,8 @@ def test_a_larger_table(tmp_path):
     parameters = {"k": 4, "block_size": 500, "sample_size": 1000}
     releases = []
     for shuffle in ("disk", "memory"):
-        aggregator = DaskMicroAggregator(
-            columns=COLUMNS, shuffle=shuffle, folder=tmp_path / "model", **parameters
+        aggregator = DaskTableAggregator(
+            quasi_identifiers=COLUMNS, shuffle=shuffle, folder=tmp_path / "model", **parameters
         )
         path = tmp_path / shuffle
         releases.append(aggregator.fit_transform(tmp_path / "table.parquet", path=path).compute())
@@ -316,7 +317,7 @@ def test_categories_of_very_many_values():
     table = pd.DataFrame({"age": rng.integers(18, 90, 2500)})
     table["zip"] = rng.integers(10_000, 10_800, 2500).astype(str)
     X = dd.from_pandas(table, npartitions=3)
-    on_dask, in_memory = DaskMicroAggregator(2, refiner=None), TableAggregator(2, refiner=None)
+    on_dask, in_memory = DaskTableAggregator(2, refiner=None), TableAggregator(2, refiner=None)
     assert_frame_equal(on_dask.fit_transform(X).compute(), in_memory.fit_transform(table))
     assert on_dask.n_blocks_ == in_memory.n_blocks_ > 1
     assert on_dask.information_loss_ == pytest.approx(in_memory.information_loss_)
@@ -325,23 +326,23 @@ def test_categories_of_very_many_values():
         on_dask.transform(dd.from_pandas(new, npartitions=1, sort=False)).compute(),
         in_memory.transform(new),
     )
-    sampled = DaskMicroAggregator(2, refiner=None, sample_size=1000)
+    sampled = DaskTableAggregator(2, refiner=None, sample_size=1000)
     assert level_of(sampled.fit_transform(X).compute(), ["age", "zip"]) >= 2
     # A sample does not show all coordinates, so blocks are smaller.
     assert sampled.block_sizes_.max() < 2200
 
 
 @pytest.mark.parametrize("refiner", [None, "exchange"])
-def test_numbers_with_missing_values_are_those_of_micro_aggregator(refiner):
+def test_numbers_with_missing_values(refiner):
     table = draw(300)[["age", "income", "visits"]]
     X = dd.from_pandas(table, npartitions=3)
-    on_dask = DaskMicroAggregator(k=3, refiner=refiner)
-    expected = MicroAggregator(k=3, refiner=refiner).fit_transform(table)
-    assert np.isnan(expected).any()
-    assert_array_equal(on_dask.fit_transform(X).compute(), expected)
+    on_dask = DaskTableAggregator(k=3, refiner=refiner)
+    expected = TableAggregator(k=3, refiner=refiner).fit_transform(table)
+    assert expected.isna().any(axis=None)
+    assert_frame_equal(on_dask.fit_transform(X).compute(), expected)
     assert on_dask.kinds_ == dict.fromkeys(table, "number")
     assert on_dask.transform(X).compute().shape == table.shape
-    with pytest.raises(ValueError, match=r"^X has the column 'age' of type (str|object).*numeric"):
+    with pytest.raises(ValueError, match=r"^Column 'age' of X must hold numbers, as it did"):
         on_dask.transform(dd.from_pandas(table.assign(age="x"), npartitions=1))
 
 
@@ -366,7 +367,7 @@ def test_integers_and_truth_values_that_are_missing_in_some_files(tmp_path):
         path = tmp_path / "table" / f"{number}.parquet"
         pq.write_table(rows.replace_schema_metadata(None), path)
     columns = ["age", "size", "smoker", "ward", "rooms"]
-    aggregator = DaskMicroAggregator(4, columns=columns)
+    aggregator = DaskTableAggregator(4, quasi_identifiers=columns)
     release = aggregator.fit_transform(tmp_path / "table", path=tmp_path / "release")
     expected = TableAggregator(4, quasi_identifiers=columns).fit_transform(table)
     assert expected.isna().any().sum() == 4
@@ -380,7 +381,7 @@ def test_integers_and_truth_values_that_are_missing_in_some_files(tmp_path):
 def test_numbers_can_be_categories():
     table = pd.DataFrame({"code": [7, 7, 7, 9] * 30, "age": np.arange(120)})
     X = dd.from_pandas(table, npartitions=2)
-    aggregator = DaskMicroAggregator(k=3, categorical=["code"], refiner=None)
+    aggregator = DaskTableAggregator(k=3, categorical=["code"], refiner=None)
     release = aggregator.fit_transform(X).compute()
     assert set(release["code"]) == {7, 9}
     assert aggregator.kinds_ == {"code": "category", "age": "number"}
@@ -394,7 +395,7 @@ def test_columns_without_any_value_or_without_any_shared_one():
     table["code"] = np.arange(60)
     X = dd.from_pandas(table, npartitions=2)
     options = {"k": 3, "categorical": ["code"]}
-    release = DaskMicroAggregator(**options).fit_transform(X).compute()
+    release = DaskTableAggregator(**options).fit_transform(X).compute()
     assert release.isna().all(axis=None)
     with pytest.warns(UserWarning, match="is released as missing almost everywhere"):
         expected = TableAggregator(**options).fit_transform(table)
@@ -409,7 +410,7 @@ def test_categories_that_differ_by_partition():
         for names, kind in zip(("ab", "bc"), kinds, strict=True)
     ]
     X = dd.from_delayed([*map(dask.delayed, parts)], meta=parts[0][:0], verify_meta=False)
-    release = DaskMicroAggregator(k=3).fit_transform(X).compute()
+    release = DaskTableAggregator(k=3).fit_transform(X).compute()
     assert list(release["kind"].cat.categories) == ["a", "b", "c"]
     assert release["kind"].tolist() == ["a", "b"] * 20 + ["b", "c"] * 20
     ordered = dd.from_delayed(
@@ -418,15 +419,12 @@ def test_categories_that_differ_by_partition():
         verify_meta=False,
     )
     message = "^Column 'kind' of X has ordered categories that differ by partition"
-    assert_fit_fails(DaskMicroAggregator(k=3), ordered, ValueError, message)
+    assert_fit_fails(DaskTableAggregator(k=3), ordered, ValueError, message)
 
 
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"scaler": None}, ValueError, "^scaler=None must be 'standard' for columns of other kin"),
-        ({"scaler": "target"}, ValueError, r"^scaler='target' must be one of 'standard'\.$"),
-        ({"scaler": TargetScaler()}, ValueError, r"^scaler=TargetScaler\(\) must not be a Target"),
         ({"categorical": ["height"]}, ValueError, "^categorical names 'height', but the columns"),
         ({"column_weights": "target"}, TypeError, "^column_weights='target' must be a dict from"),
         ({"column_weights": {"age": 0}}, ValueError, r"^column_weights\['age'\]=0"),
@@ -439,14 +437,14 @@ def test_categories_that_differ_by_partition():
 )
 def test_bad_parameters(parameters, error, message):
     X = dd.from_pandas(draw(60)[["age", "ward"]], npartitions=1)
-    assert_fit_fails(DaskMicroAggregator(k=3, **parameters), X, error, message)
+    assert_fit_fails(DaskTableAggregator(k=3, **parameters), X, error, message)
 
 
 @pytest.mark.parametrize(
     ("cells", "error", "message"),
     [
         ([2**60 + 1, 2**60], ValueError, "^Column 'x' of X holds integers of 2\\*\\*53 or more"),
-        ([1j, 2j], TypeError, "'x' holds complex numbers"),
+        ([1j, 2j], TypeError, "'x' of X holds complex numbers"),
         ([np.inf, 1.0], ValueError, "^Column 'x' of X holds infinite"),
     ],
     ids=["codes", "complex", "infinity"],
@@ -454,12 +452,12 @@ def test_bad_parameters(parameters, error, message):
 def test_cells_that_are_refused(cells, error, message):
     table = pd.DataFrame({"x": cells * 20, "ward": list("AB") * 20})
     X = dd.from_pandas(table, npartitions=2)
-    assert_fit_fails(DaskMicroAggregator(k=3), X, error, message)
+    assert_fit_fails(DaskTableAggregator(k=3), X, error, message)
 
 
 def test_objects_of_several_types_are_categories():
     table = pd.DataFrame({"x": [datetime.date(2000, 1, 1), "yesterday"] * 20})
-    release = DaskMicroAggregator(k=3).fit_transform(dd.from_pandas(table, npartitions=2))
+    release = DaskTableAggregator(k=3).fit_transform(dd.from_pandas(table, npartitions=2))
     assert_frame_equal(release.compute(), table)
 
 
@@ -468,4 +466,4 @@ def test_objects_of_dates_with_a_time_need_a_type():
     table = pd.DataFrame({"x": pd.Series(cells, dtype=object)})
     message = "^Column 'x' of X holds objects of type datetime: convert it to a type of pandas"
     X = dd.from_pandas(table, npartitions=1)
-    assert_fit_fails(DaskMicroAggregator(k=3), X, ValueError, message)
+    assert_fit_fails(DaskTableAggregator(k=3), X, ValueError, message)

@@ -1,4 +1,4 @@
-"""DaskMicroAggregator on workers that are processes of their own, some of which are killed."""
+"""DaskTableAggregator on workers that are processes of their own, some of which are killed."""
 
 import gc
 import os
@@ -20,7 +20,7 @@ dask = pytest.importorskip("dask", reason="Dask is an extra")
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 distributed = pytest.importorskip("distributed", reason="Dask is an extra")
 
-from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -85,7 +85,7 @@ def start(n_workers):
 
 
 def run(X, new, **parameters):
-    aggregator = DaskMicroAggregator(columns=NAMES, **PARAMETERS, **parameters)
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, **PARAMETERS, **parameters)
     release = aggregator.fit_transform(X).compute()
     return release, aggregator.transform(new).compute()
 
@@ -111,7 +111,7 @@ def test_one_worker_makes_the_release_of_threads(X, new, threads):
 
 @every_shuffle
 def test_release_is_that_of_micro_aggregator(client, X, shuffle):
-    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **PARAMETERS)
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **PARAMETERS)
     release = aggregator.fit_transform(X)
     expected = MicroAggregator(**PARAMETERS).fit_transform(X[NAMES].compute())
     assert_array_equal(release[NAMES].compute(), expected)
@@ -125,8 +125,15 @@ def test_constraints_units_and_strata(client, X, shuffle):
         ward=(X["share"] * 20).round().clip(-1, 1).astype(int).astype(str),
     )
     parameters = PARAMETERS | {"privacy": LDiversity(3), "refiner": "local_search"}
-    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **parameters)
-    release = aggregator.fit_transform(V, sensitive="visits", unit="patient", strata="ward")
+    aggregator = DaskTableAggregator(
+        quasi_identifiers=NAMES,
+        shuffle=shuffle,
+        **parameters,
+        sensitive="visits",
+        unit="patient",
+        strata="ward",
+    )
+    release = aggregator.fit_transform(V)
     table = V.compute()
     memory = MicroAggregator(**parameters)
     expected = memory.fit_transform(
@@ -145,7 +152,7 @@ def test_constraints_units_and_strata(client, X, shuffle):
 def test_errors_in_a_row_reach_the_user(client, X):
     bad = X.assign(income=X["income"].where(X["visits"] < 8, np.inf))
     with pytest.raises(ValueError, match="Input X contains infinity"):
-        DaskMicroAggregator(columns=NAMES).fit(bad)
+        DaskTableAggregator(quasi_identifiers=NAMES).fit(bad)
 
 
 @every_shuffle
@@ -154,8 +161,8 @@ def test_rows_do_not_outlive_a_failure(client, X, tmp_path, shuffle):
         def build(self, X, k):
             raise RuntimeError("no groups today")
 
-    aggregator = DaskMicroAggregator(
-        columns=NAMES, builder=Fails(), shuffle=shuffle, folder=tmp_path
+    aggregator = DaskTableAggregator(
+        quasi_identifiers=NAMES, builder=Fails(), shuffle=shuffle, folder=tmp_path
     )
     with pytest.raises(RuntimeError, match="no groups today"):
         aggregator.fit(X)
@@ -201,8 +208,8 @@ def contents(folder):
 def test_a_worker_that_is_killed_changes_nothing(client, X, new, tmp_path, shuffle):
     def write(name, fatal):
         calls = tmp_path / f"{name}-calls"
-        aggregator = DaskMicroAggregator(
-            columns=NAMES,
+        aggregator = DaskTableAggregator(
+            quasi_identifiers=NAMES,
             builder=make_builder(calls, fatal),
             folder=tmp_path / f"{name}-folder",
             shuffle=shuffle,
@@ -228,7 +235,7 @@ def test_a_worker_that_is_killed_changes_nothing(client, X, new, tmp_path, shuff
 @kills
 @every_shuffle
 def test_a_release_outlives_its_estimator_and_a_worker(client, X, shuffle):
-    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **PARAMETERS)
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **PARAMETERS)
     release = aggregator.fit_transform(X)
     expected = release.compute()
     del aggregator

@@ -1,4 +1,4 @@
-"""Messages of DaskMicroAggregator when a step fails, and what it leaves behind."""
+"""Messages of DaskTableAggregator when a step fails, and what it leaves behind."""
 
 import errno
 import gc
@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.preprocessing import StandardScaler
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
 from tables.on_dask import NAMES, Fails, assert_fit_fails, draw, every_shuffle  # noqa: E402
 
-from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+from sk_microagg.encoding._coordinates import Coordinates  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -34,8 +34,8 @@ class LeavesOneOut:
 
 @every_shuffle
 def test_a_builder_that_fails_leaves_nothing_behind(X, tmp_path, shuffle):
-    aggregator = DaskMicroAggregator(
-        columns=NAMES, builder=Fails(), shuffle=shuffle, folder=tmp_path / "folder"
+    aggregator = DaskTableAggregator(
+        quasi_identifiers=NAMES, builder=Fails(), shuffle=shuffle, folder=tmp_path / "folder"
     )
     assert_fit_fails(aggregator, X, RuntimeError, "no groups today")
     gc.collect()
@@ -44,15 +44,20 @@ def test_a_builder_that_fails_leaves_nothing_behind(X, tmp_path, shuffle):
 
 @every_shuffle
 def test_a_group_that_is_too_small_is_refused(X, shuffle):
-    aggregator = DaskMicroAggregator(
-        k=3, columns=NAMES, builder=LeavesOneOut(), refiner=None, shuffle=shuffle, block_size=60
+    aggregator = DaskTableAggregator(
+        k=3,
+        quasi_identifiers=NAMES,
+        builder=LeavesOneOut(),
+        refiner=None,
+        shuffle=shuffle,
+        block_size=60,
     )
     message = r"^builder=LeavesOneOut\(\) returned labels with a group of 1 records: .* k=3\.$"
     assert_fit_fails(aggregator, X, ValueError, message)
 
 
 def test_a_fit_that_fails_keeps_the_state_of_the_last_one(X, new):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60).fit(X)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, block_size=60).fit(X)
     new = dd.from_pandas(new, npartitions=2)
     moved = aggregator.transform(new).compute()
     with pytest.raises(RuntimeError, match="no groups today"):
@@ -66,7 +71,7 @@ def test_a_fit_that_fails_keeps_the_state_of_the_last_one(X, new):
 def test_a_folder_that_cannot_be_made(X, tmp_path, shuffle, below):
     (tmp_path / "file").write_text("precious")
     folder = tmp_path / "file" / below
-    aggregator = DaskMicroAggregator(columns=NAMES, folder=folder, shuffle=shuffle)
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, folder=folder, shuffle=shuffle)
     assert_fit_fails(aggregator, X, OSError, f"^folder={str(folder)!r} cannot be written: ")
     assert (tmp_path / "file").read_text() == "precious"
 
@@ -74,14 +79,14 @@ def test_a_folder_that_cannot_be_made(X, tmp_path, shuffle, below):
 @every_shuffle
 def test_no_place_for_temporary_files(X, temporary, shuffle):
     temporary.rmdir()
-    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle)
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle)
     assert_fit_fails(aggregator, X, OSError, "folder=.* cannot be written: No such file")
 
 
 def test_a_path_that_cannot_be_made(X, tmp_path):
     (tmp_path / "file").write_text("precious")
     path = tmp_path / "file" / "release"
-    aggregator = DaskMicroAggregator(columns=NAMES)
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES)
     message = f"^path={str(path)!r} cannot be written: Not a directory"
     with pytest.raises(OSError, match=message):
         aggregator.fit_transform(X, path=path)
@@ -101,7 +106,7 @@ def test_a_disk_that_is_full_half_way(X, tmp_path, monkeypatch, shuffle):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", write_until_full)
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle)
     with pytest.raises(OSError, match=r"release.* cannot be written: No space left on device"):
         aggregator.fit_transform(X, path=tmp_path / "release")
     assert list(tmp_path.iterdir()) == []
@@ -114,15 +119,15 @@ FILL_A_DISK = """
     import dask.dataframe as dd
     import pandas as pd
 
-    from sk_microagg.scale import DaskMicroAggregator
+    from sk_microagg.scale import DaskTableAggregator
 
     root = Path(sys.argv[1])
     X = dd.from_pandas(pd.read_pickle(root / "table.pickle"), npartitions=2)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     for case in sys.argv[2:]:
         shuffle, limit = case.split("-")
-        aggregator = DaskMicroAggregator(
-            k=5, columns=["age", "income", "share"], block_size=200, shuffle=shuffle,
+        aggregator = DaskTableAggregator(
+            k=5, quasi_identifiers=["age", "income", "share"], block_size=200, shuffle=shuffle,
             folder=root / case / "folder",
         )
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))
@@ -185,8 +190,8 @@ def test_a_full_disk_leaves_no_model_behind(full_disks):
 
 @pytest.mark.parametrize("with_path", [True, False])
 def test_a_release_below_k_is_refused(X, tmp_path, monkeypatch, with_path):
-    monkeypatch.setattr("sk_microagg.scale._release.anonymity_level", lambda release: 1)
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    monkeypatch.setattr("sk_microagg.scale._parquet.anonymity_level", lambda release: 1)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
     with pytest.raises(RuntimeError, match="release occurs 1 times, fewer than k=3"):
         aggregator.fit_transform(X, path=tmp_path / "release" if with_path else None)
     assert list(tmp_path.iterdir()) == []
@@ -202,7 +207,7 @@ def test_what_was_written_is_what_is_checked(X, tmp_path, monkeypatch):
         write(frame, path, **options)
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", write_something_else)
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
     with pytest.raises(RuntimeError, match="release occurs 1 times, fewer than k=3"):
         aggregator.fit_transform(X, path=tmp_path / "release")
     assert list(tmp_path.iterdir()) == []
@@ -223,17 +228,17 @@ def write_late(monkeypatch):
     return folders
 
 
-def test_no_row_stays_if_a_thread_is_late(X, tmp_path, written_late):
-    class Fails(StandardScaler):
-        def transform(self, X):
-            if len(X) < 300:  # not the sample, but a part
-                written_late.update(tmp_path.iterdir())
-                raise OSError(errno.ENOSPC, "No space left on device")
-            return super().transform(X)
+def test_no_row_stays_if_a_thread_is_late(X, tmp_path, monkeypatch, written_late):
+    points = Coordinates.points
 
-    aggregator = DaskMicroAggregator(
-        k=3, columns=NAMES, scaler=Fails(), folder=tmp_path, shuffle="disk"
-    )
+    def fail(space, numbers):
+        if len(numbers) < 300:  # not the sample, but a part
+            written_late.update(tmp_path.iterdir())
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return points(space, numbers)
+
+    monkeypatch.setattr(Coordinates, "points", fail)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, folder=tmp_path, shuffle="disk")
     with pytest.raises(OSError, match="No space left on device"):
         aggregator.fit(X)
     gc.collect()
@@ -247,7 +252,9 @@ def test_no_draft_stays_if_a_thread_is_late(X, tmp_path, monkeypatch, written_la
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", write)
     with pytest.raises(OSError, match="No space left on device"):
-        DaskMicroAggregator(k=3, columns=NAMES).fit_transform(X, path=tmp_path / "release")
+        DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit_transform(
+            X, path=tmp_path / "release"
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -270,7 +277,7 @@ def test_a_table_that_changes_between_steps(table, tmp_path, shuffle, n_rows):
 
     parts = [dask.delayed(read, pure=False)(part) for part in range(3)]
     X = dd.from_delayed(parts, meta=table[:0])
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle)
     with pytest.raises(RuntimeError, match="X changed on the way"):
         aggregator.fit_transform(X, path=tmp_path / "release")
     assert list(tmp_path.iterdir()) == []

@@ -16,7 +16,7 @@ from tables.on_dask import (  # noqa: E402
     rows_of,
 )
 
-from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -29,8 +29,8 @@ def left_in(folder):
 
 @every_shuffle
 def test_a_folder_holds_the_model_and_no_training_row(table, X, tmp_path, shuffle, small_bundles):
-    aggregator = DaskMicroAggregator(
-        k=2, columns=NAMES, block_size=60, shuffle=shuffle, folder=tmp_path
+    aggregator = DaskTableAggregator(
+        k=2, quasi_identifiers=NAMES, block_size=60, shuffle=shuffle, folder=tmp_path
     )
     release = rows_of(aggregator.fit_transform(X)[NAMES].compute())
     gc.collect()
@@ -38,7 +38,7 @@ def test_a_folder_holds_the_model_and_no_training_row(table, X, tmp_path, shuffl
     assert len(files) > 1
     assert {path.suffix for path in files} == {".npz"}
     values = table[NAMES].to_numpy()
-    training_rows = rows_of(values) | rows_of(aggregator.scaler_.transform(values))
+    training_rows = rows_of(values) | rows_of(aggregator._space._space._scaler.transform(values))
     found = set()
     for path in files:
         with np.load(path) as arrays:
@@ -52,7 +52,7 @@ def test_a_folder_holds_the_model_and_no_training_row(table, X, tmp_path, shuffl
 @pytest.mark.slow
 @every_shuffle
 def test_temporary_folders_go_away_with_estimator_and_release(X, temporary, shuffle):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle)
     release = aggregator.fit_transform(X)
     release.compute()
     assert left_in(temporary)
@@ -67,7 +67,7 @@ def test_temporary_folders_go_away_with_estimator_and_release(X, temporary, shuf
 
 @every_shuffle
 def test_after_fit_there_is_only_the_model(X, temporary, shuffle):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle).fit(X)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle).fit(X)
     aggregator.transform(X).compute()
     gc.collect()
     assert [path.name for path in left_in(temporary) if path.is_file()] == ["bundle-000000.npz"]
@@ -75,7 +75,7 @@ def test_after_fit_there_is_only_the_model(X, temporary, shuffle):
 
 @every_shuffle
 def test_rows_do_not_outlive_a_failure(X, temporary, shuffle):
-    aggregator = DaskMicroAggregator(columns=NAMES, builder=Fails(), shuffle=shuffle)
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, builder=Fails(), shuffle=shuffle)
     with pytest.raises(RuntimeError, match="no groups today") as caught:
         aggregator.fit(X)
     # Not even as long as the error is looked at.
@@ -88,7 +88,7 @@ def test_rows_do_not_outlive_a_failure(X, temporary, shuffle):
 @pytest.mark.slow
 @every_shuffle
 def test_a_release_outlives_its_estimator(X, shuffle):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60, shuffle=shuffle)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, block_size=60, shuffle=shuffle)
     release = aggregator.fit_transform(X)
     part = release.partitions[1:]["age"] + 1
     del aggregator
@@ -104,7 +104,9 @@ def test_a_release_outlives_its_estimator(X, shuffle):
 @every_shuffle
 def test_a_pickled_estimator_with_a_folder_can_be_used(X, new, tmp_path, shuffle):
     new = dd.from_pandas(new, npartitions=2)
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, folder=tmp_path / "f", shuffle=shuffle)
+    aggregator = DaskTableAggregator(
+        k=3, quasi_identifiers=NAMES, folder=tmp_path / "f", shuffle=shuffle
+    )
     moved = aggregator.fit(X).transform(new).compute()
     pickled = pickle.dumps(aggregator)
     del aggregator
@@ -115,17 +117,17 @@ def test_a_pickled_estimator_with_a_folder_can_be_used(X, new, tmp_path, shuffle
 
 @every_shuffle
 def test_a_pickled_estimator_holds_no_training_row(table, X, shuffle):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle).fit(X)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle).fit(X)
     pickled = pickle.dumps(aggregator)
     values = table[NAMES].to_numpy()
-    for row in [*values, *aggregator.scaler_.transform(values)]:
+    for row in [*values, *aggregator._space._space._scaler.transform(values)]:
         assert row.tobytes() not in pickled
-    assert aggregator.scaler_.mean_.tobytes() in pickled
+    assert aggregator._space._space._scaler.mean_.tobytes() in pickled
 
 
 def test_two_models_in_one_folder(X, new, tmp_path):
     new = dd.from_pandas(new, npartitions=2)
-    first = DaskMicroAggregator(k=3, columns=NAMES, folder=tmp_path).fit(X)
+    first = DaskTableAggregator(k=3, quasi_identifiers=NAMES, folder=tmp_path).fit(X)
     moved = first.transform(new).compute()
-    DaskMicroAggregator(k=9, columns=NAMES, folder=tmp_path).fit(X)
+    DaskTableAggregator(k=9, quasi_identifiers=NAMES, folder=tmp_path).fit(X)
     pd.testing.assert_frame_equal(first.transform(new).compute(), moved)

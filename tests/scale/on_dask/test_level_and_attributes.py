@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import textwrap
-from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,7 @@ dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
 from tables.on_dask import NAMES, SEARCH, every_shuffle, numbers  # noqa: E402
 
-from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -95,27 +94,34 @@ def test_no_rows_have_no_level(table):
 @every_shuffle
 def test_attributes(table, X, shuffle, small_bundles):
     parameters = {"k": 3, "block_size": 60, "random_state": 0}
-    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **parameters)
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **parameters)
     assert aggregator.fit(X) is aggregator
     expected = MicroAggregator(**parameters).fit(table[NAMES])
-    for name in ("n_groups_", "n_blocks_", "exact_transform_", "n_features_in_", "n_iter_"):
+    for name in ("n_groups_", "n_blocks_", "exact_transform_", "n_iter_"):
         assert getattr(aggregator, name) == getattr(expected, name), name
-    for name in ("sse_", "information_loss_", "scaler_.mean_", "scaler_.scale_"):
-        assert_allclose(attrgetter(name)(aggregator), attrgetter(name)(expected), rtol=1e-12)
+    for name in ("sse_", "information_loss_"):
+        assert_allclose(getattr(aggregator, name), getattr(expected, name), rtol=1e-12)
+    scaler = aggregator._space._space._scaler
+    assert_allclose(scaler.mean_, expected.scaler_.mean_, rtol=1e-12)
+    assert_allclose(scaler.scale_, expected.scaler_.scale_, rtol=1e-12)
     assert aggregator.n_rows_ == 300
     assert_array_equal(aggregator.group_sizes_, expected.group_sizes_)
-    assert list(aggregator.feature_names_in_) == NAMES
+    assert list(aggregator.feature_names_in_) == list(table.columns)
+    assert aggregator.n_features_in_ == table.shape[1]
+    assert aggregator.kinds_ == dict.fromkeys(NAMES, "number")
     blocks = Blocks(StandardScaler().fit_transform(table[NAMES]), 60, 6, 3)
     assert_array_equal(aggregator.block_sizes_, [len(rows) for rows in blocks.rows])
 
 
 def test_iterations_are_those_of_all_blocks(X, small_bundles):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60, refiner=SEARCH).fit(X)
+    aggregator = DaskTableAggregator(
+        k=3, quasi_identifiers=NAMES, block_size=60, refiner=SEARCH
+    ).fit(X)
     assert aggregator.n_iter_ == 20 * aggregator.n_blocks_ == 160
 
 
 def test_loss_of_equal_rows_is_0():
-    aggregator = DaskMicroAggregator(k=3).fit(numbers(np.full((50, 3), 0.1)))
+    aggregator = DaskTableAggregator(k=3).fit(numbers(np.full((50, 3), 0.1)))
     assert aggregator.information_loss_ == 0
 
 
@@ -123,13 +129,13 @@ def test_loss_of_equal_rows_is_0():
 def test_loss_of_one_group_is_1_and_no_more(seed):
     # With these, rounding has the sum of squares of the group above that of the table.
     values = np.random.default_rng(seed).normal(size=(23, 3)) * [1, 7, 0.3]
-    aggregator = DaskMicroAggregator(k=23, refiner=None).fit(numbers(values))
+    aggregator = DaskTableAggregator(k=23, refiner=None).fit(numbers(values))
     assert aggregator.information_loss_ == 1
 
 
 def test_split_twins_make_transform_inexact():
     X = dd.from_pandas(pd.DataFrame({"x": [0.0, 1.0, 1.0, 1.0, 2.0]}), npartitions=2)
-    aggregator = DaskMicroAggregator(k=2)
+    aggregator = DaskTableAggregator(k=2)
     release = aggregator.fit_transform(X).compute()
     assert anonymity_level(release) == 2
     assert not aggregator.exact_transform_
@@ -137,29 +143,30 @@ def test_split_twins_make_transform_inexact():
 
 
 def test_clone_and_parameters():
-    aggregator = DaskMicroAggregator(k=7, columns=["age"], shuffle="disk", sample_size=9)
+    aggregator = DaskTableAggregator(k=7, strata="age", shuffle="disk", sample_size=9)
     assert repr(aggregator) == (
-        "DaskMicroAggregator(columns=['age'], k=7, sample_size=9, shuffle='disk')"
+        "DaskTableAggregator(k=7, sample_size=9, shuffle='disk', strata='age')"
     )
     assert clone(aggregator).get_params() == aggregator.get_params()
     assert aggregator.set_params(k=8).get_params()["k"] == 8
 
 
 def test_verbose_prints_a_line_for_each_step(X, capsys):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, block_size=60)
     aggregator.fit_transform(X)
     assert capsys.readouterr().out == ""
     aggregator.set_params(verbose=1).fit_transform(X)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) >= 4
-    assert all(line.startswith("DaskMicroAggregator: ") for line in lines)
-    assert "300 rows" in lines[0]
-    assert "8 blocks" in lines[1]
+    assert all(line.startswith("DaskTableAggregator: ") for line in lines)
+    assert "values of all columns" in lines[0]
+    assert "300 rows" in lines[1]
+    assert "8 blocks" in lines[2]
     assert "at least 3 times" in lines[-1]
 
 
 def test_a_notebook_shows_the_groups(X):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, block_size=60)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, block_size=60)
     assert "sk-microagg-groups" not in aggregator._repr_html_()
     shown = aggregator.fit(X)._repr_html_()
     least, most = aggregator.group_sizes_.min(), aggregator.group_sizes_.max()
@@ -183,7 +190,7 @@ def test_without_dask_everything_else_works():
 
         print(MicroAggregator(k=2).fit_transform([[0.0], [2.0], [7.0], [9.0]]).tolist())
         try:
-            from sk_microagg.scale import DaskMicroAggregator
+            from sk_microagg.scale import DaskTableAggregator
         except ImportError as error:
             print(error)
     """
@@ -202,5 +209,5 @@ def test_without_dask_everything_else_works():
 def test_no_other_name_in_scale():
     import sk_microagg.scale
 
-    with pytest.raises(AttributeError, match="has no attribute 'SparkMicroAggregator'"):
-        _ = sk_microagg.scale.SparkMicroAggregator
+    with pytest.raises(AttributeError, match="has no attribute 'SparkTableAggregator'"):
+        _ = sk_microagg.scale.SparkTableAggregator

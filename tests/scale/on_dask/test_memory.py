@@ -13,7 +13,7 @@ from sk_microagg._model import _points
 from sk_microagg.encoding import _coordinates
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from sk_microagg.scale import DaskMicroAggregator, _bundles, _memory, _release  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator, _bundles, _memory, _parquet  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -58,7 +58,7 @@ def test_codes_of_many_values_take_little_memory(tmp_path):
     draw(60_000).to_parquet(tmp_path / "table.parquet")
     grown = measure(
         tmp_path,
-        imports="import dask\nfrom sk_microagg.scale import DaskMicroAggregator",
+        imports="import dask\nfrom sk_microagg.scale import DaskTableAggregator",
         before="""
 class InOrder:
     def build(self, X, k):
@@ -69,7 +69,7 @@ parameters = {"builder": InOrder(), "refiner": None, "random_state": 0, "sample_
 pd.read_parquet("table.parquet")
 """,
         work="""
-aggregator = DaskMicroAggregator(5, **parameters)
+aggregator = DaskTableAggregator(5, **parameters)
 release = aggregator.fit_transform("table.parquet", path="release.parquet")
 aggregator.transform("table.parquet", path="again.parquet")
 """,
@@ -105,7 +105,7 @@ class Never:
 
 def test_error_up_front_if_blocks_need_more_memory_than_workers_have(small_worker, tmp_path):
     X = dd.from_pandas(draw(12_000, n_values=10), npartitions=10)
-    aggregator = DaskMicroAggregator(5, builder=Never(), block_size=None, folder=tmp_path)
+    aggregator = DaskTableAggregator(5, builder=Never(), block_size=None, folder=tmp_path)
     message = (
         r"block_size=None: a block of about 12000 rows with 21 coordinates needs about 0.024 GiB, "
         r"but a worker has 0.0093 GiB for each of its threads. It must be at most 4595; or give "
@@ -120,7 +120,7 @@ def test_error_up_front_if_blocks_need_more_memory_than_workers_have(small_worke
 
 def test_error_up_front_if_parts_need_more_memory_than_workers_have(small_worker):
     X = dd.from_pandas(draw(60_000, n_values=10), npartitions=1)
-    aggregator = DaskMicroAggregator(5, builder=Never(), block_size=1000)
+    aggregator = DaskTableAggregator(5, builder=Never(), block_size=1000)
     with pytest.raises(ValueError, match=r"a part of 60000 rows, which needs about 0[.]038 GiB"):
         aggregator.fit(X)
 
@@ -144,9 +144,9 @@ def test_blocks_of_auto_size_are_smaller_with_many_columns():
 
 def test_parts_of_parquet_files_are_small_in_memory_as_well(tmp_path, monkeypatch):
     draw(8000).to_parquet(tmp_path / "table.parquet", row_group_size=1000)
-    assert _release.read_parquet(tmp_path / "table.parquet").npartitions == 1
-    monkeypatch.setattr(_release, "PART_BYTES_IN_MEMORY", 300_000)
-    table = _release.read_parquet(tmp_path / "table.parquet")
+    assert _parquet.read_parquet(tmp_path / "table.parquet").npartitions == 1
+    monkeypatch.setattr(_parquet, "PART_BYTES_IN_MEMORY", 300_000)
+    table = _parquet.read_parquet(tmp_path / "table.parquet")
     assert table.npartitions == 4
     assert len(table) == 8000
 
@@ -162,7 +162,7 @@ def count_as_large(monkeypatch):
 def test_large_tables_of_codes_are_released_as_in_memory(large):
     table = draw(2500, n_values=50)
     X = dd.from_pandas(table, npartitions=3)
-    aggregator = DaskMicroAggregator(5, refiner="exchange", random_state=0)
+    aggregator = DaskTableAggregator(5, refiner="exchange", random_state=0)
     expected = TableAggregator(5, refiner="exchange", random_state=0)
     release = expected.fit_transform(table)
     assert_array_equal(aggregator.fit_transform(X).compute(), release)
@@ -176,11 +176,11 @@ def test_large_tables_of_codes_are_released_as_in_memory(large):
 def test_batches_of_points_change_nothing(monkeypatch):
     X = dd.from_pandas(draw(2000, n_values=8), npartitions=2)
     parameters = {"k": 5, "refiner": None, "block_size": 400, "sample_size": 1000}
-    whole = DaskMicroAggregator(**parameters)
+    whole = DaskTableAggregator(**parameters)
     release = whole.fit_transform(X).compute()
     again = whole.transform(X).compute()
     monkeypatch.setattr(_bundles, "BATCH_BYTES", 30_000)
-    batches = DaskMicroAggregator(**parameters)
+    batches = DaskTableAggregator(**parameters)
     assert_array_equal(batches.fit_transform(X).compute(), release)
     assert_array_equal(batches.transform(X).compute(), again)
     assert_allclose(batches.information_loss_, whole.information_loss_, rtol=1e-12)

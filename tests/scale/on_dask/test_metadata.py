@@ -11,7 +11,7 @@ import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from tables.on_dask import NAMES, draw  # noqa: E402
 
-from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -51,7 +51,7 @@ def assert_not_named_in_files(folder):
 def test_a_release_does_not_show_metadata(noted):
     X = dd.from_pandas(noted, npartitions=3)
     assert X._meta.attrs
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
     assert_not_named(aggregator.fit_transform(X), noted)
     assert_not_named(aggregator.transform(X), noted)
     # What is the user's stays as it was.
@@ -64,7 +64,7 @@ def test_files_of_a_release_do_not_show_metadata(noted, tmp_path):
     X.to_parquet(tmp_path / "table")
     with pytest.raises(AssertionError):
         assert_not_named_in_files(tmp_path / "table")
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
     aggregator.fit_transform(X, path=tmp_path / "release")
     aggregator.transform(X, path=tmp_path / "moved")
     aggregator.transform(X).to_parquet(tmp_path / "by_dask")
@@ -85,7 +85,7 @@ def test_metadata_of_a_parquet_folder_is_removed(noted, tmp_path):
     for part in range(2):
         path = tmp_path / "table" / f"{part}.parquet"
         write_with_notes(noted[150 * part : 150 * (part + 1)], path)
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
     release = aggregator.fit_transform(tmp_path / "table", path=tmp_path / "release")
     assert_not_named_in_files(tmp_path / "release")
     assert release.compute().attrs == {}
@@ -97,7 +97,7 @@ def test_categories_that_only_some_parts_have():
     for part, values in zip(parts, (["a", SECRET, "b"], ["c", "b"]), strict=True):
         part["town"] = pd.Categorical([values[0], values[-1]] * 30, values)
     X = dd.concat([dd.from_pandas(part, npartitions=1) for part in parts])
-    release = DaskMicroAggregator(k=3, columns=NAMES).fit_transform(X)
+    release = DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit_transform(X)
     assert release.compute()["town"].tolist() == ["a", "b"] * 30 + ["c", "b"] * 30
     assert release.compute()["town"].cat.categories.tolist() == ["a", "b", "c"]
     for part in range(2):

@@ -7,7 +7,7 @@ from attacks.lattice import TABLES, diagrams_in, precisions
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 
 from sk_microagg._model import _power  # noqa: E402
-from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -17,9 +17,9 @@ K = 5
 
 def attack(X, folder):
     table = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
-    aggregator = DaskMicroAggregator(K, block_size=300, folder=folder, random_state=0)
+    aggregator = DaskTableAggregator(K, block_size=300, folder=folder, random_state=0)
     aggregator.fit(dd.from_pandas(table, npartitions=2))
-    return precisions(diagrams_in(folder, aggregator.scaler_), X)
+    return precisions(diagrams_in(folder, aggregator._space._space._scaler), X)
 
 
 @pytest.mark.slow

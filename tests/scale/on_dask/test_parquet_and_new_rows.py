@@ -1,11 +1,11 @@
-"""DaskMicroAggregator from and into Parquet folders, and on rows that it was not fitted on."""
+"""DaskTableAggregator from and into Parquet folders, and on rows that it was not fitted on."""
 
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from sk_microagg import MicroAggregator
+from sk_microagg import TableAggregator
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 from tables.on_dask import (  # noqa: E402
@@ -18,10 +18,9 @@ from tables.on_dask import (  # noqa: E402
     every_shuffle,
     from_parts,
     rows_of,
-    with_columns,
 )
 
-from sk_microagg.scale import DaskMicroAggregator  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -32,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame
 @pytest.mark.parametrize("as_path", [str, lambda path: path], ids=["str", "Path"])
 def test_from_a_parquet_folder(X, tmp_path, as_path):
     X.to_parquet(tmp_path / "table")
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
     release = aggregator.fit_transform(as_path(tmp_path / "table"))
     assert_is_release(release, X, k=3)
     moved = aggregator.transform(as_path(tmp_path / "table"))
@@ -45,7 +44,7 @@ def test_from_a_parquet_folder(X, tmp_path, as_path):
 )
 def test_release_into_a_parquet_folder(X, tmp_path, shuffle, as_path):
     path = tmp_path / "new" / "release"
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle=shuffle)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle)
     release = aggregator.fit_transform(X, path=as_path(path))
     assert_is_release(release, X, k=3)
     assert release.npartitions == X.npartitions
@@ -61,7 +60,7 @@ def test_release_into_a_parquet_folder(X, tmp_path, shuffle, as_path):
 def test_pandas_reads_the_index_of_a_release(table, tmp_path, index):
     table = table.set_axis(index, axis=0)
     X = dd.from_pandas(table, npartitions=4, sort=table.index.is_monotonic_increasing)
-    DaskMicroAggregator(k=3, columns=NAMES).fit_transform(X, path=tmp_path / "release")
+    DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit_transform(X, path=tmp_path / "release")
     table = pd.read_parquet(tmp_path / "release")
     assert table.index.name == X.index.name
     assert_array_equal(table.index, X.index.compute())
@@ -70,20 +69,22 @@ def test_pandas_reads_the_index_of_a_release(table, tmp_path, index):
 
 def test_parts_of_a_range_keep_their_index_on_disk(table, tmp_path):
     X = from_parts([table[:100], table[100:]])  # Dask does not know where these begin.
-    release = DaskMicroAggregator(k=3, columns=NAMES).fit_transform(X, path=tmp_path / "release")
+    release = DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit_transform(
+        X, path=tmp_path / "release"
+    )
     assert_array_equal(release.index.compute(), table.index)
 
 
 def test_a_release_in_fewer_files(X, tmp_path):
     path = tmp_path / "release"
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
     release = aggregator.fit_transform(X, path=path, npartitions=1)
     assert_is_release(release, X, k=3)
     assert len(list(path.iterdir())) == release.npartitions == 1
 
 
 def test_new_rows_into_a_parquet_folder(X, new, tmp_path):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES).fit(X)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit(X)
     new = dd.from_pandas(new, npartitions=2)
     moved = aggregator.transform(new, path=tmp_path / "moved")
     pd.testing.assert_frame_equal(moved.compute(), aggregator.transform(new).compute())
@@ -96,7 +97,7 @@ def test_an_existing_path_is_refused(X, tmp_path, is_folder):
     file = path / "mine" if is_folder else path
     file.parent.mkdir(exist_ok=True)
     file.write_text("precious")
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
     message = f"^path={str(path)!r} exists"
     with pytest.raises(FileExistsError, match=message):
         aggregator.fit_transform(X, path=path)
@@ -110,7 +111,7 @@ def test_an_existing_path_is_refused(X, tmp_path, is_folder):
 @pytest.mark.parametrize("path", ["file", "file/release"])
 def test_a_path_is_refused_before_the_work(X, tmp_path, path):
     (tmp_path / "file").write_text("precious")
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, builder=Fails())
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, builder=Fails())
     with pytest.raises(OSError, match=r"^path="):
         aggregator.fit_transform(X, path=tmp_path / path)
     assert_unfitted(aggregator)
@@ -121,7 +122,7 @@ def test_parts_that_dask_would_join(table, tmp_path):
         part = table[["age", "income", "visits"]][150 * number : 150 * (number + 1)]
         part.to_parquet(tmp_path / f"{number}.parquet")
     X = dd.read_parquet(tmp_path).reset_index()[["visits", "age"]]
-    release = DaskMicroAggregator(k=3, columns=["age"]).fit_transform(X)
+    release = DaskTableAggregator(k=3, quasi_identifiers=["age"]).fit_transform(X)
     assert_array_equal(release["visits"].compute(), table["visits"])
 
 
@@ -133,8 +134,13 @@ def test_parts_that_dask_would_join(table, tmp_path):
 @pytest.mark.parametrize("block_size", [None, 200])
 def test_transform_of_the_training_data_is_the_release(shuffle, block_size, small_bundles):
     X = dd.from_pandas(draw(1100), npartitions=3)
-    aggregator = DaskMicroAggregator(
-        k=3, columns=NAMES, block_size=block_size, sample_size=1000, shuffle=shuffle, random_state=0
+    aggregator = DaskTableAggregator(
+        k=3,
+        quasi_identifiers=NAMES,
+        block_size=block_size,
+        sample_size=1000,
+        shuffle=shuffle,
+        random_state=0,
     )
     release = aggregator.fit_transform(X)
     assert aggregator.exact_transform_
@@ -145,25 +151,24 @@ def test_transform_of_the_training_data_is_the_release(shuffle, block_size, smal
 
 @every_shuffle
 @pytest.mark.parametrize("refiner", [None, "exchange"])
-def test_new_rows_are_transformed_as_by_micro_aggregator(
-    table, X, new, shuffle, refiner, small_bundles
-):
+def test_new_rows_are_transformed_as_in_memory(table, X, new, shuffle, refiner, small_bundles):
     parameters = {"k": 3, "refiner": refiner, "block_size": 60}
-    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **parameters)
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **parameters)
     release = aggregator.fit_transform(X)
     rows = dd.from_pandas(new, npartitions=2)
     moved = aggregator.transform(rows)
-    expected = MicroAggregator(**parameters).fit(table[NAMES]).transform(new[NAMES])
-    pd.testing.assert_frame_equal(moved.compute(), with_columns(rows, expected))
+    in_memory = TableAggregator(quasi_identifiers=NAMES, **parameters)
+    expected = in_memory.fit(table).transform(rows.compute())
+    pd.testing.assert_frame_equal(moved.compute(), expected)
     assert rows_of(moved[NAMES].compute()) <= rows_of(release[NAMES].compute())
     # Rows for some of the blocks only, or for none at all.
     for few in (new[:3], new[:0]):
         few_moved = aggregator.transform(dd.from_pandas(few, npartitions=1))
-        assert_array_equal(few_moved[NAMES].compute(), expected[: len(few)])
+        assert_array_equal(few_moved[NAMES].compute(), expected[NAMES][: len(few)])
 
 
 def test_new_rows_may_have_other_columns(X, new):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES).fit(X)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit(X)
     other = new[["share", "income", "age"]].assign(remark="new")
     moved = aggregator.transform(dd.from_pandas(other, npartitions=2))
     expected = aggregator.transform(dd.from_pandas(new, npartitions=2))
@@ -174,18 +179,20 @@ def test_new_rows_may_have_other_columns(X, new):
 
 @every_shuffle
 @pytest.mark.parametrize("types", [("f4", "f8"), ("f8", "f4"), ("f4", "int64")], ids=str)
-def test_new_rows_get_the_float_type_of_the_release(table, new, shuffle, types):
+def test_new_rows_get_the_types_of_the_release(table, new, shuffle, types):
     table, new = table[NAMES].astype(types[0]), new[NAMES].astype(types[1])
-    aggregator = DaskMicroAggregator(k=3, shuffle=shuffle)
+    aggregator = DaskTableAggregator(k=3, shuffle=shuffle)
     release = aggregator.fit_transform(dd.from_pandas(table, npartitions=2))
     moved = aggregator.transform(dd.from_pandas(new, npartitions=2))
     assert set(moved.compute().dtypes) == set(release.dtypes)
     assert set(moved.dtypes) == set(release.dtypes)
-    assert_array_equal(moved.compute(), MicroAggregator(k=3).fit(table).transform(new))
+    assert_array_equal(moved.compute(), TableAggregator(k=3).fit(table).transform(new))
 
 
 def test_one_shuffle_can_follow_another(X, new):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, shuffle="memory", block_size=60).fit(X)
+    aggregator = DaskTableAggregator(
+        k=3, quasi_identifiers=NAMES, shuffle="memory", block_size=60
+    ).fit(X)
     rows = dd.from_pandas(new, npartitions=2)
     moved = aggregator.transform(rows).compute()
     pd.testing.assert_frame_equal(
@@ -194,7 +201,7 @@ def test_one_shuffle_can_follow_another(X, new):
 
 
 def test_without_a_refiner_transform_is_not_exact(X):
-    aggregator = DaskMicroAggregator(k=3, columns=NAMES, refiner=None, block_size=90)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, refiner=None, block_size=90)
     release = aggregator.fit_transform(X)
     assert not aggregator.exact_transform_
     assert not aggregator.transform(X).compute().equals(release.compute())

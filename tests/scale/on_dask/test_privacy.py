@@ -10,10 +10,10 @@ from numpy.testing import assert_array_equal
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
 from marks import slow_but_first  # noqa: E402
-from tables.on_dask import NAMES, assert_unfitted, draw, every_shuffle, from_parts  # noqa: E402
+from tables.on_dask import NAMES, assert_fit_fails, assert_unfitted, draw, every_shuffle, from_parts  # noqa: E402
 
-from sk_microagg import MicroAggregator  # noqa: E402
-from sk_microagg._utils._similar import SIMILAR  # noqa: E402
+from sk_microagg import TableAggregator  # noqa: E402
+from sk_microagg._utils._tables import SIMILAR  # noqa: E402
 from sk_microagg.generalization import Hierarchy  # noqa: E402
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group  # noqa: E402
 from sk_microagg.privacy import (  # noqa: E402
@@ -23,8 +23,8 @@ from sk_microagg.privacy import (  # noqa: E402
     TCloseness,
     UnitShare,
 )
-from sk_microagg.scale import DaskMicroAggregator, _column_survey  # noqa: E402
-from sk_microagg.scale._column_survey import (  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator, _survey  # noqa: E402
+from sk_microagg.scale._survey import (  # noqa: E402
     Values,
     keys_of,
     merge_spellings,
@@ -76,29 +76,30 @@ CONSTRAINTS = {
 @pytest.mark.parametrize("name", slow_but_first(CONSTRAINTS))
 def test_the_release_is_that_in_memory(visits, V, name, block_size, shuffle, small_bundles):
     parameters = {"k": 3, "privacy": CONSTRAINTS[name], "block_size": block_size}
-    aggregator = DaskMicroAggregator(columns=NAMES, shuffle=shuffle, **parameters)
-    release = aggregator.fit_transform(V, sensitive=ROLES, unit="patient").compute()
-    memory = MicroAggregator(**parameters)
-    expected = memory.fit_transform(visits[NAMES], sensitive=visits[ROLES], unit=visits["patient"])
-    assert_array_equal(release[NAMES], expected)
+    parameters |= {"quasi_identifiers": NAMES, "sensitive": ROLES, "unit": "patient"}
+    aggregator = DaskTableAggregator(shuffle=shuffle, **parameters)
+    release = aggregator.fit_transform(V).compute()
+    memory = TableAggregator(**parameters)
+    expected = memory.fit_transform(visits)
+    pd.testing.assert_frame_equal(release, expected, check_dtype=False)
     assert aggregator.n_blocks_ == memory.n_blocks_
-    others = visits.columns.drop([*NAMES, "patient"])
-    pd.testing.assert_frame_equal(release[others], visits[others], check_dtype=False)
     assert "patient" not in release
 
 
 def test_a_sample_of_a_larger_table(small_bundles):
     visits = with_roles(draw(3000))
-    aggregator = DaskMicroAggregator(
+    aggregator = DaskTableAggregator(
         4,
-        columns=NAMES,
+        quasi_identifiers=NAMES,
         privacy=[LDiversity(3, column="illness"), TCloseness(0.25, column="cost")],
         sample_size=1000,
         block_size=500,
         refiner="local_search",
+        sensitive=ROLES,
+        unit="patient",
     )
     V = dd.from_pandas(visits, npartitions=4)
-    release = aggregator.fit_transform(V, sensitive=ROLES, unit="patient").compute()
+    release = aggregator.fit_transform(V).compute()
     assert aggregator.n_blocks_ > 2
     assert units_per_group(release[NAMES], visits["patient"]) >= 4
     assert diversity(release[NAMES], visits["illness"]) >= 3
@@ -115,16 +116,17 @@ def test_blocks_that_cannot_satisfy_a_constraint_are_merged(
     is_young = visits["age"] < visits["age"].quantile(0.25)
     visits["side"] = np.where(is_young | (visits["visits"] % 2 == 0), "left", "right")
     monkeypatch.setattr(Rules, "suit_block", lambda rules, records: True)
-    aggregator = DaskMicroAggregator(
+    aggregator = DaskTableAggregator(
         3,
-        columns=["age", "share"],
+        quasi_identifiers=["age", "share"],
         privacy=LDiversity(2),
         block_size=50,
         shuffle=shuffle,
         verbose=1,
+        sensitive="side",
     )
     V = dd.from_pandas(visits, npartitions=3)
-    release = aggregator.fit_transform(V, sensitive="side").compute()
+    release = aggregator.fit_transform(V).compute()
     assert diversity(release[["age", "share"]], visits["side"]) == 2
     assert "blocks are merged with others, to satisfy the constraints" in capsys.readouterr().out
     assert aggregator.n_blocks_ > 2
@@ -142,18 +144,18 @@ def test_a_unit_with_too_many_rows(npartitions, has_strata):
     roles = {"unit": "unit", "strata": "half" if has_strata else None}
     # Nearly all rows of the first part are of one unit.
     for share, is_possible in ((0.36, False), (0.38, True)):
-        aggregator = DaskMicroAggregator(
-            3, columns=NAMES, privacy=UnitShare(share), refiner="local_search"
+        aggregator = DaskTableAggregator(
+            3, quasi_identifiers=NAMES, privacy=UnitShare(share), refiner="local_search", **roles
         )
         if is_possible:
-            release = aggregator.fit_transform(V, **roles).compute()
+            release = aggregator.fit_transform(V).compute()
             assert unit_share(release[NAMES], table["unit"]) <= share
             continue
         words = r"violates UnitShare\(at_most=0.36\) of the column 'unit' even as one group"
         if not has_strata:
             words = r"^at_most=0.36 must be at least .* in the unit column 'unit', about 0.37\.$"
         with pytest.raises(ValueError, match=words):
-            aggregator.fit(V, **roles)
+            aggregator.fit(V)
         assert_unfitted(aggregator)
 
 
@@ -161,8 +163,8 @@ def test_a_unit_with_too_many_rows(npartitions, has_strata):
 def test_units_of_any_type(table, make):
     numbers = np.random.default_rng(0).integers(0, 60, len(table))
     table["unit"] = pd.Series(numbers, index=table.index).astype(make)
-    aggregator = DaskMicroAggregator(6, columns=NAMES)
-    release = aggregator.fit_transform(dd.from_pandas(table, npartitions=2), unit="unit")
+    aggregator = DaskTableAggregator(6, quasi_identifiers=NAMES, unit="unit")
+    release = aggregator.fit_transform(dd.from_pandas(table, npartitions=2))
     assert units_per_group(release[NAMES].compute(), numbers) >= 6
 
 
@@ -173,8 +175,10 @@ def test_partitions_of_different_types():
         table["unit"] = table["value"] = numbers.astype(make)
     tables[1].loc[7, ["unit", "value"]] = np.nan
     X = from_parts(tables)
-    aggregator = DaskMicroAggregator(4, columns=NAMES, privacy=TCloseness(0.3))
-    release = aggregator.fit_transform(X, sensitive="value", unit="unit")[NAMES].compute()
+    aggregator = DaskTableAggregator(
+        4, quasi_identifiers=NAMES, privacy=TCloseness(0.3), sensitive="value", unit="unit"
+    )
+    release = aggregator.fit_transform(X)[NAMES].compute()
     together = pd.concat(tables)
     assert units_per_group(release, together["unit"]) >= 4
     assert closeness(release, together["value"]) <= 0.3
@@ -212,25 +216,27 @@ def test_a_value_that_was_not_there_before():
 
 def test_single_precision(visits):
     visits = visits.astype(dict.fromkeys(NAMES, np.float32))
-    aggregator = DaskMicroAggregator(3, columns=NAMES, privacy=LDiversity(2))
-    V = dd.from_pandas(visits, npartitions=2)
-    release = aggregator.fit_transform(V, sensitive="illness").compute()
-    expected = MicroAggregator(3, privacy=LDiversity(2)).fit_transform(
-        visits[NAMES], sensitive=visits["illness"]
+    aggregator = DaskTableAggregator(
+        3, quasi_identifiers=NAMES, privacy=LDiversity(2), sensitive="illness"
     )
-    assert_array_equal(release[NAMES], expected)
+    V = dd.from_pandas(visits, npartitions=2)
+    release = aggregator.fit_transform(V).compute()
+    memory = TableAggregator(3, quasi_identifiers=NAMES, privacy=LDiversity(2), sensitive="illness")
+    assert_array_equal(release[NAMES], memory.fit_transform(visits)[NAMES])
     assert (release[NAMES].dtypes == np.float32).all()
 
 
 def test_columns_with_roles_are_not_anonymized(visits):
     V = dd.from_pandas(visits.drop(columns=["town", "day"]), npartitions=2)
-    aggregator = DaskMicroAggregator(3).fit(V, sensitive=ROLES, unit="patient")
-    assert list(aggregator.feature_names_in_) == ["visits", *NAMES]
+    aggregator = DaskTableAggregator(3, sensitive=ROLES, unit="patient").fit(V)
+    assert list(aggregator.kinds_) == ["visits", *NAMES]
 
 
 def test_new_rows(V):
-    aggregator = DaskMicroAggregator(3, columns=NAMES, privacy=LDiversity(2))
-    release = aggregator.fit_transform(V, sensitive="illness", unit="patient")
+    aggregator = DaskTableAggregator(
+        3, quasi_identifiers=NAMES, privacy=LDiversity(2), sensitive="illness", unit="patient"
+    )
+    release = aggregator.fit_transform(V)
     new = with_roles(draw(40, seed=5))
     with_unit, without = (
         aggregator.transform(dd.from_pandas(rows, npartitions=1)).compute()
@@ -243,17 +249,26 @@ def test_new_rows(V):
 
 
 def test_the_model_holds_no_value_of_a_role(V, tmp_path):
-    aggregator = DaskMicroAggregator(3, columns=NAMES, privacy=LDiversity(2), folder=tmp_path)
-    aggregator.fit(V, sensitive="illness", unit="patient")
+    aggregator = DaskTableAggregator(
+        3,
+        quasi_identifiers=NAMES,
+        privacy=LDiversity(2),
+        folder=tmp_path,
+        sensitive="illness",
+        unit="patient",
+    )
+    aggregator.fit(V)
     stored = pickle.dumps(aggregator)
     stored += b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert not any(word in stored for word in (b"flu", b"gout", b"patient 0"))
 
 
 def test_only_one_group_is_close_enough(V):
-    aggregator = DaskMicroAggregator(3, columns=NAMES, privacy=TCloseness(0.0))
+    aggregator = DaskTableAggregator(
+        3, quasi_identifiers=NAMES, privacy=TCloseness(0.0), sensitive="cost"
+    )
     with pytest.warns(UserWarning, match="^All records are in one group"):
-        aggregator.fit(V, sensitive="cost")
+        aggregator.fit(V)
     assert aggregator.n_groups_ == 1
 
 
@@ -292,10 +307,12 @@ class Spread(Constraint):
             ValueError,
             r"^column='x' must be one of the columns of sensitive=\['cost'\]",
         ),
-        ({}, {"sensitive": "x"}, ValueError, "^sensitive='x' must be a column of X, which has"),
-        ({}, {"unit": "x"}, ValueError, "^unit='x' must be a column of X"),
-        ({}, {"unit": "age"}, ValueError, "^unit='age' must not be one of columns="),
-        ({}, {"sensitive": ROLES, "unit": "cost"}, ValueError, "must not be one of sensitive="),
+        ({}, {"sensitive": "x"}, ValueError, "^sensitive names 'x', but the columns are"),
+        ({}, {"unit": "x"}, ValueError, "^unit names 'x', but the columns are"),
+        ({}, {"unit": ROLES}, ValueError, "^unit=.'illness', 'cost'. must be one column or None"),
+        ({}, {"unit": "age"}, ValueError, "^Column 'age' is in both unit and quasi_identifiers"),
+        ({}, {"drop": "age"}, ValueError, "^Column 'age' is in both drop and quasi_identifiers"),
+        ({}, {"sensitive": ROLES, "unit": "cost"}, ValueError, "'cost' is in both sensitive and"),
         ({"k": 40}, {"unit": "illness"}, ValueError, "'illness': 4 different units, k=40 needs"),
         (
             {"privacy": LDiversity(5)},
@@ -309,36 +326,35 @@ class Spread(Constraint):
             ValueError,
             r"^l=3\.9 must be at most the exponential of the entropy",
         ),
-        ({"refiner": "exchange"}, {"unit": "patient"}, ValueError, "does not know constraints"),
+        ({"refiner": "exchange"}, {"unit": "patient"}, ValueError, "does not support constraints"),
     ],
 )
 def test_bad_roles(V, parameters, roles, error, message):
-    aggregator = DaskMicroAggregator(columns=NAMES, **parameters)
-    for fit in (aggregator.fit, aggregator.fit_transform):
-        with pytest.raises(error, match=message):
-            fit(V, **roles)
-    assert_unfitted(aggregator)
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, **parameters, **roles)
+    assert_fit_fails(aggregator, V, error, message)
 
 
 @pytest.mark.parametrize("privacy", [LDiversity(2), TCloseness(0.2)])
 def test_no_rows(visits, privacy):
-    aggregator = DaskMicroAggregator(columns=NAMES, privacy=privacy)
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, privacy=privacy, sensitive="illness")
     with pytest.raises(ValueError, match=r"^k=5 must be at most the number of records, n_s.*=0"):
-        aggregator.fit(dd.from_pandas(visits[:0], npartitions=1), sensitive="illness")
+        aggregator.fit(dd.from_pandas(visits[:0], npartitions=1))
 
 
 def test_an_order_that_may_differ_by_partition(visits):
     visits["grade"] = pd.Categorical(["low", "high", "low"] * 100, ["low", "high"], ordered=True)
     V = dd.from_pandas(visits, npartitions=2)
-    aggregator = DaskMicroAggregator(columns=NAMES, privacy=TCloseness())
+    aggregator = DaskTableAggregator(
+        quasi_identifiers=NAMES, privacy=TCloseness(), sensitive="grade"
+    )
     with pytest.raises(ValueError, match="'grade' has type category, whose order may differ"):
-        aggregator.fit(V, sensitive="grade")
-    aggregator.set_params(privacy=LDiversity()).fit(V, sensitive="grade")
+        aggregator.fit(V)
+    aggregator.set_params(privacy=LDiversity()).fit(V)
 
 
 def similar_columns(model, table, **roles):
     with pytest.warns(UserWarning, match=SIMILAR) as caught:
-        model.fit(from_parts([table[:150], table[150:]]), **roles)
+        model.set_params(**roles).fit(from_parts([table[:150], table[150:]]))
     messages = [str(warning.message) for warning in caught]
     return [message.split(" has ")[0] for message in messages if "differ only in case" in message]
 
@@ -354,12 +370,12 @@ def test_texts_that_are_written_differently_are_noticed_once(roles):
     privacy = LDiversity(2) if "sensitive" in roles else None
     columns = NAMES if roles else [*NAMES, "who"]
     k = 1 if "strata" in roles else 2
-    model = DaskMicroAggregator(k, columns=columns, privacy=privacy)
+    model = DaskTableAggregator(k, quasi_identifiers=columns, privacy=privacy)
     assert similar_columns(model, table, **roles) == ["Column 'who'"]
 
 
 def test_units_are_compared_in_bounded_memory(monkeypatch):
-    monkeypatch.setattr(_column_survey, "TEXTS_COMPARED", 10)
+    monkeypatch.setattr(_survey, "TEXTS_COMPARED", 10)
     units = pd.Series([f"p{i}" for i in range(100)])
     parts = [spellings_of(units), spellings_of(units.str.upper()), spellings_of(units)]
     merged = merge_spellings(parts)
@@ -376,9 +392,9 @@ def test_booleans_among_numbers(role):
     cells[299] = True
     table = draw().assign(x=cells)
     privacy = LDiversity(2) if role == "sensitive" else None
-    model = DaskMicroAggregator(2, columns=NAMES, privacy=privacy)
+    model = DaskTableAggregator(2, quasi_identifiers=NAMES, privacy=privacy, **{role: "x"})
     with (
         dask.config.set({"dataframe.convert-string": False}),  # objects would become text
         pytest.raises(TypeError, match="Column 'x' of X holds booleans and numbers"),
     ):
-        model.fit(from_parts([table[:150], table[150:]]), **{role: "x"})
+        model.fit(from_parts([table[:150], table[150:]]))

@@ -4,13 +4,12 @@ import inspect
 import re
 from pathlib import Path
 
-import pytest
 from marks import in_one_case
 from sklearn.utils import estimator_html_repr
 from test_documentation import PUBLIC
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg._utils._base import DOCUMENTATION, BaseEstimator
+from sk_microagg._utils._estimator import DOCUMENTATION, BaseEstimator
 from sk_microagg.builders import MDAV, Builder
 
 API = (Path(__file__).parents[2] / "doc" / "api.rst").read_text()
@@ -41,7 +40,7 @@ def test_every_estimator_has_a_page(estimator):
     assert link.endswith(f".{estimator.__name__}.html")
 
 
-@pytest.mark.parametrize("estimator", [MicroAggregator(), TableAggregator(), KAIM(), MDAV()])
+@in_one_case("estimator", [MicroAggregator(), TableAggregator(), KAIM(), MDAV()])
 def test_the_link_is_in_the_page(estimator):
     assert f'href="{estimator._get_doc_link()}"' in estimator_html_repr(estimator)
 

@@ -1,7 +1,10 @@
 """Releases: Dask DataFrames or Parquet folders with one file per partition."""
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from os import fspath
+from pathlib import Path
+from typing import Any
 
 import dask
 import dask.dataframe as dd
@@ -11,6 +14,7 @@ import pyarrow as pa
 from fsspec.core import url_to_fs
 from pyarrow import dataset
 
+from sk_microagg._utils._typing import Array, DataFrame, FilePath
 from sk_microagg._utils._validation import check_count
 from sk_microagg._utils._writing import released_folder, written_whole
 from sk_microagg.metrics import anonymity_level
@@ -27,74 +31,45 @@ NUMBER_BYTES, OBJECT_BYTES = 8, 64
 class Release:
     """Where released rows go, and how they are written and checked.
 
-    A subclass may write rows differently or check more. Nothing is released if a step fails.
-
-    Parameters
-    ----------
-    path : path or None, default=None
-        A Parquet folder to write to; None to release a Dask DataFrame.
-
-    npartitions : int or None, default=None
-        Number of partitions; None for those of the table.
-
-    readers_of : path or None, default=None
-        The original table: those who cannot read it cannot read the folder.
+    A subclass may write rows differently or check more. Nothing is released if a step fails. Those
+    who cannot read the file `readers_of` cannot read the folder.
     """
 
-    def __init__(self, path=None, npartitions=None, readers_of=None):
+    def __init__(
+        self,
+        path: FilePath | None = None,
+        npartitions: int | None = None,
+        readers_of: FilePath | None = None,
+    ) -> None:
         check_count("npartitions", npartitions, or_none=True)
         self.path = path
         self.npartitions = npartitions
         self.readers_of = readers_of
 
-    def draft(self):
+    def draft(self) -> Any:
         """Context of all work: gives a folder that gets its name on success, or None."""
         if self.path is None:
             return nullcontext()
         return released_folder(self.path, self.readers_of)
 
-    def write(self, frame, folder, parts):
-        """Write the rows, if there is a folder.
+    def check_names(self, frame: Any) -> None:
+        """Raise unless all columns have names that Parquet files can have, if any are written."""
+        for name in [] if self.path is None else frame.columns:
+            if not isinstance(name, str):
+                raise TypeError(
+                    f"X has a column named {name!r}: to be written to `path`, names must be str."
+                )
 
-        Parameters
-        ----------
-        frame : dask.dataframe.DataFrame
-            The rows.
-
-        folder : path or None
-            The draft.
-
-        parts : Parts
-            The original table.
-
-        Returns
-        -------
-        written : dask.dataframe.DataFrame
-            The rows as they were written.
-        """
+    def write(self, frame: Any, folder: Any, parts: Any) -> Any:
+        """Return the rows as they were written, if there is a folder."""
         if self.npartitions is not None:
             frame = frame.repartition(npartitions=self.npartitions)
         return frame if folder is None else write(frame, folder, parts.has_index())
 
-    def check(self, written, classes, k):
-        """Raise unless the rows are k-anonymous.
+    def check(self, written: Any, classes: Any, k: int) -> int:
+        """Return the level of anonymity; raise if it is below k.
 
-        Parameters
-        ----------
-        written : dask.dataframe.DataFrame
-            The rows as they were written.
-
-        classes : dask.dataframe.DataFrame
-            Those of their columns in which equal rows are a class: the quasi-identifiers, and the
-            stratum if there are strata.
-
-        k : int
-            The level of anonymity that was promised.
-
-        Returns
-        -------
-        level : int
-            The level of anonymity, at least `k`.
+        Equal rows of `classes` are a class: the quasi-identifiers, and the stratum if there is one.
         """
         level = anonymity_level(classes)
         if level < k:
@@ -105,7 +80,7 @@ class Release:
         return level
 
 
-def write(frame, folder, keep_index):
+def write(frame: Any, folder: Path, keep_index: bool) -> Any:
     """Write a Dask DataFrame into a folder as Parquet files; return it as read from there."""
     put = dask.delayed(_write_part, pure=False)
     dask.compute(
@@ -119,23 +94,23 @@ def write(frame, folder, keep_index):
     return read(folder)
 
 
-def path_of_part(folder, number):
+def path_of_part(folder: Path, number: int) -> Path:
     """Path of the file of a part; other programs read files in the order of their names."""
     return folder / f"part.{number:06d}.parquet"
 
 
-def _write_part(frame, path, keep_index):
+def _write_part(frame: DataFrame, path: Path, keep_index: bool) -> None:
     with written_by_worker(path) as draft:
         frame.to_parquet(draft, index=keep_index)
 
 
-def read(folder):
+def read(folder: FilePath) -> Any:
     """Read the Dask DataFrame that was written into a folder."""
     return dd.read_parquet(folder, blocksize=None)  # one partition per file, however large
 
 
 @contextmanager
-def written_by_worker(path):
+def written_by_worker(path: Any) -> Iterator[Any]:
     """As `written_whole`, with an error that says what workers need.
 
     If a task runs twice, the second worker replaces the file of the first by an equal one.
@@ -149,7 +124,7 @@ def written_by_worker(path):
         ) from error
 
 
-def save(path, array):
+def save(path: Any, array: Array) -> None:
     """Write an array."""
     array = np.ascontiguousarray(array)
     with written_by_worker(path) as draft, open(draft, "wb") as file:
@@ -158,27 +133,17 @@ def save(path, array):
         file.write(array.data)
 
 
-def load(path, start=0, stop=None):
+def load(path: Any, start: int = 0, stop: int | None = None) -> Array:
     """Read some rows of an array, without reading the others."""
     # Copied from the memory map, so that the file does not stay open.
     return np.array(np.load(path, mmap_mode="r")[start:stop])
 
 
-def read_parquet(path):
+def read_parquet(path: FilePath) -> Any:
     """Read a Parquet file, or a folder of them.
 
     Where integers or truth values are missing, Dask gives them another type in some parts than it
     promises. Such columns get a type of pandas that has room for missing values.
-
-    Parameters
-    ----------
-    path : path
-        The file or folder.
-
-    Returns
-    -------
-    frame : dask.dataframe.DataFrame
-        The table.
     """
     blocksize = _part_bytes(path)
     frame = dd.read_parquet(fspath(path), blocksize=blocksize)
@@ -192,7 +157,7 @@ def read_parquet(path):
     return frame.astype({name: types[name] for name in types if name not in incomplete})
 
 
-def _part_bytes(path):
+def _part_bytes(path: FilePath) -> int:
     """Size of the parts in the files, which say how large these and how many the rows are."""
     files = _files_of(path)
     n_rows = n_bytes = 0
@@ -205,21 +170,21 @@ def _part_bytes(path):
     return int(min(PART_BYTES, PART_BYTES_IN_MEMORY * n_bytes / max(in_memory, 1))) or PART_BYTES
 
 
-def schema_of(path):
+def schema_of(path: FilePath) -> Any:
     """The types of the columns of a Parquet file or folder, as the files have them."""
     return _files_of(path).schema
 
 
-def _files_of(path):
+def _files_of(path: FilePath) -> Any:
     files, root = url_to_fs(fspath(path))
     return dataset.dataset(root, filesystem=files, format="parquet")
 
 
-def _lacks_room(dtype):
+def _lacks_room(dtype: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "biu"
 
 
-def _type_with_room(kind):
+def _type_with_room(kind: Any) -> Any:
     if pa.types.is_boolean(kind):
         return pd.BooleanDtype()
     if pa.types.is_integer(kind):
@@ -228,7 +193,7 @@ def _type_with_room(kind):
     return None
 
 
-def _with_missing(path, names):
+def _with_missing(path: FilePath, names: Iterable[Any]) -> set[Any]:
     """Those of some columns in which values may be missing, by what the files say of themselves."""
     if not names:
         return set()

@@ -5,65 +5,77 @@ anonymized, as numbers: the position of a value among the different ones of the 
 unit, and the number of the stratum.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import dask
 import numpy as np
 
-from sk_microagg._utils._similar import warn_of_similar_values, warn_of_spellings
-from sk_microagg._utils._tables import check_types
+from sk_microagg._table_roles import TableRoles
+from sk_microagg._utils._tables import check_types, warn_of_similar_values, warn_of_spellings
+from sk_microagg._utils._typing import DataFrame, Floats, Labels
 from sk_microagg._utils._validation import check_k
-from sk_microagg.privacy import DistinctUnits, LDiversity, Rules, TCloseness, UnitShare
+from sk_microagg.privacy import (
+    Constraint,
+    DistinctUnits,
+    Rules,
+)
 from sk_microagg.privacy._codes import GroupCounts
-from sk_microagg.privacy._rules import Rule
+from sk_microagg.privacy._rules import Rule, split_constraints
 from sk_microagg.privacy._strata import StratumNames
-from sk_microagg.scale._column_survey import Values, keys_of, merge_spellings, spellings_of
-from sk_microagg.scale._strata import (
+from sk_microagg.scale._stratum_columns import (
     StratumColumns,
     check_rules,
     check_shares,
     count_strata,
     merge_counts,
 )
-from sk_microagg.scale._survey import compute_merged
+from sk_microagg.scale._survey import (
+    Values,
+    compute_merged,
+    keys_of,
+    merge_spellings,
+    spellings_of,
+)
 
 
 @dataclass(frozen=True)
-class Roles:
-    """What each group must satisfy beyond its size."""
+class GroupConstraints:
+    """What each group must satisfy beyond its size, and the columns that this is about."""
 
     k: int = 1
-    unit: object = None
-    values: dict = field(default_factory=dict, repr=False)
-    rules: tuple = ()
-    columns: tuple = ()
-    on_units: tuple = ()
+    unit: Any = None
+    values: dict[Any, Values] = field(default_factory=dict, repr=False)
+    rules: tuple[Rule, ...] = ()
+    columns: tuple[Any, ...] = ()
+    on_units: tuple[Constraint, ...] = ()
     strata: StratumColumns | None = None
-    sizes: tuple = field(default=(), repr=False)
+    sizes: tuple[int, ...] = field(default=(), repr=False)
 
     @property
-    def names(self):
+    def names(self) -> list[Any]:
         """Columns of the table that are needed to encode rows."""
         units = [] if self.unit is None else [self.unit]
         return [*self.values, *units, *([] if self.strata is None else self.strata.columns)]
 
     @property
-    def width(self):
+    def width(self) -> int:
         """Number of encoded columns: sensitive ones, then the unit, then the stratum."""
         return len(self.values) + (self.unit is not None) + (self.strata is not None)
 
-    def encode(self, frame):
+    def encode(self, frame: DataFrame) -> Floats:
         """The values of some rows as floats."""
-        encoded = [values.positions(frame[name]) for name, values in self.values.items()]
+        encoded: list[Any] = [values.positions(frame[name]) for name, values in self.values.items()]
         if self.unit is not None:
             encoded.append(keys_of(frame[self.unit]))
         if self.strata is not None:
             encoded.append(self.strata.numbers(frame))
         return np.column_stack(encoded).astype(np.float64)
 
-    def rules_of(self, encoded):
+    def rules_of(self, encoded: Floats) -> Rules:
         """The rules for rows, given their encoded values."""
-        rules = []
+        rules: list[Rule] = []
         if self.unit is not None:
             keys = encoded[:, len(self.values)]
             rules += self.rules_of_units(np.unique(keys, return_inverse=True)[1])
@@ -72,72 +84,63 @@ class Roles:
             rules.append(rule.subset(encoded[:, numbers[name]].astype(np.intp)))
         return Rules(tuple(rules))
 
-    def rules_of_units(self, codes=()):
+    def rules_of_units(self, codes: Any = ()) -> list[Rule]:
         """The rules about units, for rows with these numbers of units: their number is first."""
         codes = np.asarray(codes, dtype=np.int32)
         constraints = DistinctUnits(self.k), *self.on_units
         names = [constraint.describe(f"column {self.unit!r}") for constraint in constraints]
         return [Rule(*pair, codes, None) for pair in zip(constraints, names, strict=True)]
 
-    def strata_of(self, encoded):
+    def strata_of(self, encoded: Floats) -> Labels:
         """Number of the stratum of each row, given the encoded values; 0 without strata."""
         if self.strata is None:
             return np.zeros(len(encoded), dtype=np.intp)
         return encoded[:, -1].astype(np.intp)
 
 
-def find_roles(frame, k, constraints, unit, strata, on_units=()):
-    """Count what the roles need of the whole table; raise an error if they cannot be satisfied.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The table.
-
-    k : int
-        Smallest number of rows in a group, or of different units.
-
-    constraints : dict
-        By the name of each sensitive column, its constraints.
-
-    unit : str or None
-        The column that says who a row belongs to.
-
-    strata : list
-        The columns that name strata, maybe none.
-
-    on_units : list of Constraint, default=()
-        Further constraints on units.
-
-    Returns
-    -------
-    roles : Roles
-        The roles.
-    """
+def find_constraints(frame: Any, k: int, privacy: Any, roles: TableRoles) -> GroupConstraints:
+    """Count what constraints need of the whole table; raise if they cannot be satisfied."""
+    on_units, others = split_constraints(privacy)
+    if on_units and roles.unit is None:
+        raise ValueError(f"privacy={privacy!r} needs units: pass unit=, a column's name.")
+    if others and not roles.sensitive:
+        raise ValueError(
+            f"privacy={privacy!r} needs sensitive values: pass sensitive=, the name of one or "
+            "several columns."
+        )
+    for constraint in (*on_units, *others):
+        _check_known(constraint)
+    constraints = _constraints_by_column(others, roles.sensitive, frame.dtypes)
+    unit, strata = roles.unit, roles.strata
     names = [*constraints, *([] if unit is None else [unit]), *strata]
+    if not names:
+        return GroupConstraints()
     count = dask.delayed(_count, pure=False)
     counted = [
         count(part, list(constraints), unit, strata, k) for part in frame[names].to_delayed()
     ]
-    values, keys, sizes, spellings, types = compute_merged(counted, _merged, k)
+    columns, keys, sizes, spellings, types = compute_merged(counted, _merged, k)
     for name, cell_types in zip(names, types, strict=True):
         check_types(cell_types, f"Column {name!r} of X")
-    for column in values:
+    for column in columns:
         check_k(k, int(column.counts.sum()))  # Nothing is known of the values of no rows.
     if unit is not None and len(keys) < k:
         raise ValueError(DistinctUnits(k).why_impossible(len(keys), f"unit column {unit!r}"))
-    values = dict(zip(constraints, values, strict=True))
+    values = dict(zip(constraints, columns, strict=True))
     _warn_of_similar_texts(values, unit, spellings, strata, sizes)
     pairs = [(name, constraint) for name, those in constraints.items() for constraint in those]
     rules = tuple(_rule(constraint, name, values[name]) for name, constraint in pairs)
-    roles = Roles(k, unit, values, rules, tuple(name for name, _ in pairs), tuple(on_units))
-    roles = _within_strata(roles, frame, strata, sizes) if strata else roles
+    named = tuple(name for name, _ in pairs)
+    found = GroupConstraints(k, unit, values, rules, named, tuple(on_units))
+    found = _within_strata(found, frame, strata, sizes) if strata else found
     if on_units:
-        check_shares(frame, roles)
-    return roles
+        check_shares(frame, found)
+    return found
 
 
-def _warn_of_similar_texts(values, unit, spellings, strata, sizes):
+def _warn_of_similar_texts(
+    values: dict[Any, Values], unit: Any, spellings: Any, strata: list[Any], sizes: dict[Any, int]
+) -> None:
     for name, column in values.items():
         warn_of_similar_values(f"Column {name!r}", column.known)
     if unit is not None and spellings["folded"].duplicated().any():
@@ -146,17 +149,21 @@ def _warn_of_similar_texts(values, unit, spellings, strata, sizes):
         warn_of_similar_values(f"Column {name!r}", cells)
 
 
-def _within_strata(roles, frame, columns, sizes):
-    """The roles with strata, given the number of rows of each; check these."""
+def _within_strata(
+    constraints: GroupConstraints, frame: Any, columns: list[Any], sizes: dict[Any, int]
+) -> GroupConstraints:
+    """The constraints with strata, given the number of rows of each; check these."""
     strata = StratumColumns(columns, StratumNames(sizes))
-    strata.names.check_sizes(sizes.values(), roles.k)
-    roles = replace(roles, strata=strata, sizes=tuple(sizes.values()))
-    if roles.rules or roles.unit is not None:
-        check_rules(frame, roles)
-    return roles
+    strata.names.check_sizes(sizes.values(), constraints.k)
+    constraints = replace(constraints, strata=strata, sizes=tuple(sizes.values()))
+    if constraints.rules or constraints.unit is not None:
+        check_rules(frame, constraints)
+    return constraints
 
 
-def _count(frame, sensitive, unit, strata, k):
+def _count(
+    frame: DataFrame, sensitive: list[Any], unit: Any, strata: list[Any], k: int
+) -> tuple[Any, ...]:
     """Values of sensitive columns, up to k units, sizes of strata, texts of units; and types."""
     keys = np.empty(0) if unit is None else np.unique(keys_of(frame[unit]))[:k]
     values = [Values.of_part(frame[name]) for name in sensitive]
@@ -169,7 +176,7 @@ def _count(frame, sensitive, unit, strata, k):
     return values, keys, sizes, spellings, types
 
 
-def _merged(counted, k):
+def _merged(counted: Iterable[tuple[Any, ...]], k: int) -> tuple[Any, ...]:
     values, keys, sizes, spellings, types = zip(*counted, strict=True)
     values = list(map(Values.merged, zip(*values, strict=True)))
     spellings = None if spellings[0] is None else merge_spellings(spellings)
@@ -177,41 +184,24 @@ def _merged(counted, k):
     return values, np.unique(np.concatenate(keys))[:k], merge_counts(sizes), spellings, types
 
 
-def _rule(constraint, name, values):
+def _rule(constraint: Constraint, name: Any, values: Values) -> Rule:
     words = f"sensitive column {name!r}"
     codes, table = constraint.prepare(values.as_column())
     counts = np.zeros(len(codes), dtype=np.int64)
     counts[codes] = values.counts[: len(codes)]
-    if isinstance(constraint, TCloseness):
-        table = type(table)(counts)
-    else:
-        everything = GroupCounts.of_pairs(np.zeros_like(codes), codes, values.counts[: len(codes)])
-        [figure] = constraint.measure_counts(everything, table)
-        if not constraint.accepts(figure):
-            raise ValueError(constraint.why_impossible(figure, words))
+    table = constraint.table_of_counts(table, counts)
+    everything = GroupCounts.of_pairs(np.zeros_like(codes), codes, values.counts[: len(codes)])
+    [figure] = constraint.measure_counts(everything, table)
+    if not constraint.accepts(figure):
+        raise ValueError(constraint.why_impossible(figure, words))
     return Rule(constraint, constraint.describe(words), codes, table)
 
 
-def constraints_by_column(privacy, sensitive, dtypes):
-    """Group constraints by the sensitive columns that they are about.
-
-    Parameters
-    ----------
-    privacy : list of Constraint
-        The constraints.
-
-    sensitive : list
-        Names of the sensitive columns.
-
-    dtypes : mapping
-        Types of the columns.
-
-    Returns
-    -------
-    constraints : dict
-        By name of a column its constraints, for columns that have any.
-    """
-    by_column = {}
+def _constraints_by_column(
+    privacy: Sequence[Constraint], sensitive: list[Any], dtypes: Mapping[Any, Any]
+) -> dict[Any, list[Constraint]]:
+    """Group constraints by the names of the sensitive columns that they are about."""
+    by_column: dict[Any, list[Constraint]] = {}
     for constraint in privacy:
         name = constraint.column
         if name is None and len(sensitive) == 1:
@@ -222,7 +212,7 @@ def constraints_by_column(privacy, sensitive, dtypes):
                 f"sensitive={sensitive!r}."
             )
         by_column.setdefault(name, []).append(constraint)
-        if getattr(dtypes[name], "ordered", False) and isinstance(constraint, TCloseness):
+        if getattr(dtypes[name], "ordered", False) and constraint.uses_order:
             raise ValueError(
                 f"sensitive column {name!r} has type {dtypes[name]}, whose order may differ by "
                 "partition: convert it to numbers or text."
@@ -230,15 +220,11 @@ def constraints_by_column(privacy, sensitive, dtypes):
     return by_column
 
 
-def check_known(constraint):
+def _check_known(constraint: Constraint) -> None:
     """Raise an error unless a constraint can be satisfied part by part."""
-    is_known = type(constraint) in (LDiversity, UnitShare) or (
-        type(constraint) is TCloseness and isinstance(constraint.distance, str)
-    )
-    if not is_known:
+    if not constraint.can_be_counted:
         raise TypeError(
             f"privacy={constraint!r} needs all records together: on Dask, it must be LDiversity, "
             "UnitShare, or TCloseness with a distance of 'auto', 'ordered' or 'equal'."
         )
-    if constraint.is_about_units:
-        constraint.prepare([0])  # It checks its parameter; others are checked with their values.
+    constraint.check_parameters()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from sk_microagg._model._power_cells import StratifiedRouter, rows_of_strata
 from sk_microagg._model._router import Router
-from sk_microagg._model._stratified import StratifiedRouter, rows_of_strata
 from sk_microagg._utils._validation import seeds_of_parts
 
 STRATA = np.array([2, 0, 2, 2, 0, 1, 2] * 40)

@@ -1,15 +1,20 @@
 """How rows travel to their blocks and back: by files, or in the memory of the workers."""
 
+from typing import Any
+
 import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
+from sk_microagg._utils._typing import DataFrame, FilePath, Floats, Labels
 from sk_microagg._utils._validation import check_option
 from sk_microagg._utils._writing import TemporaryFolder
-from sk_microagg.scale._bundles import route
+from sk_microagg.encoding._coordinates import Coordinates
+from sk_microagg.scale._bundles import Bundle, route
 from sk_microagg.scale._memory import bytes_of_workers
-from sk_microagg.scale._release import load, save
+from sk_microagg.scale._parquet import load, save
+from sk_microagg.scale._parts import Parts, RowFormat
 
 # Dask's shuffle holds several copies of each row, on either way, and blocks need as much again.
 COPIES_IN_MEMORY = 16
@@ -21,25 +26,10 @@ COLUMNS_ADDED = 4
 PLACE = ["part", "row", "block"]
 
 
-def make_shuffle(shuffle, folder, n_rows, n_columns):
-    """Make the shuffle that the user wants, or the one that suits the size of the table.
-
-    Parameters
-    ----------
-    shuffle : {"auto", "disk", "memory"}
-        The choice of the user.
-
-    folder : path or None
-        The folder for files.
-
-    n_rows, n_columns : int
-        Shape of the columns that are anonymized.
-
-    Returns
-    -------
-    shuffle : DiskShuffle or MemoryShuffle
-        The shuffle, for one table.
-    """
+def make_shuffle(
+    shuffle: str, folder: FilePath | None, n_rows: int, n_columns: int
+) -> "DiskShuffle | MemoryShuffle":
+    """Make the shuffle that the user wants, or the one that suits the size of the table."""
     check_option("shuffle", shuffle, ("auto", "disk", "memory"))
     n_bytes = n_rows * (n_columns + COLUMNS_ADDED) * 8 * COPIES_IN_MEMORY
     if shuffle == "memory" or (shuffle == "auto" and n_bytes < bytes_of_workers()):
@@ -48,19 +38,13 @@ def make_shuffle(shuffle, folder, n_rows, n_columns):
 
 
 class DiskShuffle:
-    """Rows in transit, in files.
+    """Rows in transit, in files of a folder that every worker must reach."""
 
-    Parameters
-    ----------
-    folder : path or None
-        The folder of the files, which every worker must reach; None for that of temporary files.
-    """
-
-    def __init__(self, folder):
+    def __init__(self, folder: FilePath | None) -> None:
         self.there = TemporaryFolder(folder, "rows-")
         self.back = TemporaryFolder(folder, "release-")
 
-    def route(self, parts, space, router):
+    def route(self, parts: Parts, space: Coordinates, router: Any) -> tuple[Labels, ...]:
         """Write all rows, sorted by block; return rows per block, by partition."""
         self.n_parts = len(parts)
         with self.there.removed_on_failure(), self.back.removed_on_failure():
@@ -68,7 +52,7 @@ class DiskShuffle:
                 *parts.map(_write_part, space, router, parts.format, self.there, self.back)
             )
 
-    def work(self, work, bundles, edges):
+    def work(self, work: Any, bundles: list[Bundle], edges: Labels) -> Any:
         """Do the work on all bundles; return their summaries.
 
         Blocks have been merged: block b consists of the former `edges[b]` to `edges[b + 1]` - 1.
@@ -86,13 +70,21 @@ class DiskShuffle:
         self.there.remove()
         return summaries
 
-    def released(self):
+    def released(self) -> list[Any]:
         """Tasks for the released rows of each part, in the order of the original rows."""
         read = dask.delayed(_read_part, pure=False)
         return [read(part, self.n_bundles, self.back) for part in range(self.n_parts)]
 
 
-def _write_part(rows, part, space, router, row_format, there, back):
+def _write_part(
+    rows: Floats,
+    part: int,
+    space: Coordinates,
+    router: Any,
+    row_format: RowFormat,
+    there: Any,
+    back: Any,
+) -> Labels:
     blocks = route(rows, space, router, row_format)
     order = np.argsort(blocks, kind="stable")
     n_rows = np.bincount(blocks, minlength=router.n_blocks)
@@ -102,7 +94,9 @@ def _write_part(rows, part, space, router, row_format, there, back):
     return n_rows
 
 
-def _work_on_disk(work, bundle, edges, n_parts, there, back):
+def _work_on_disk(
+    work: Any, bundle: Bundle, edges: Labels, n_parts: int, there: Any, back: Any
+) -> Any:
     edges = edges[bundle.first : bundle.end + 1]
     slices, lengths = [], []
     for part in range(n_parts):
@@ -117,7 +111,7 @@ def _work_on_disk(work, bundle, edges, n_parts, there, back):
     return summary
 
 
-def _by_part(releases, n_rows):
+def _by_part(releases: list[Floats], n_rows: Labels) -> Floats:
     """Sort rows of several blocks, each in the order of the parts, by part and then by block."""
     split = [
         np.split(release, np.cumsum(n_rows[:-1, block])) for block, release in enumerate(releases)
@@ -125,7 +119,7 @@ def _by_part(releases, n_rows):
     return np.concatenate([rows for one_part in zip(*split, strict=True) for rows in one_part])
 
 
-def _read_part(part, n_bundles, back):
+def _read_part(part: int, n_bundles: int, back: Any) -> Floats:
     slices = []
     for number in range(n_bundles):
         start, stop = load(back / f"bundle-{number}-starts.npy", part, part + 2)
@@ -139,12 +133,12 @@ def _read_part(part, n_bundles, back):
 class MemoryShuffle:
     """Rows in transit, in the memory of the workers."""
 
-    def route(self, parts, space, router):
+    def route(self, parts: Parts, space: Coordinates, router: Any) -> tuple[Labels, ...]:
         """Find the blocks of all rows; return rows per block, by partition."""
         self.parts, self.route_arguments = parts, (space, router, parts.format)
         return dask.compute(*parts.map(_count, *self.route_arguments))
 
-    def work(self, work, bundles, edges):
+    def work(self, work: Any, bundles: list[Bundle], edges: Labels) -> Any:
         """Do the work on all bundles; return their summaries.
 
         Blocks have been merged: block b consists of the former `edges[b]` to `edges[b + 1]` - 1.
@@ -165,53 +159,63 @@ class MemoryShuffle:
         done = dask.persist(*done)
         self.back = dd.from_delayed(
             [rows for rows, _ in done],
-            meta=_frame(np.empty((0, len(self.parts.columns))), 0, []),
+            meta=_frame(np.empty((0, len(self.parts.format.columns))), 0, []),
             verify_meta=False,
         )
         return dask.compute(*(summary for _, summary in done))
 
-    def released(self):
+    def released(self) -> list[Any]:
         """Tasks for the released rows of each part, in the order of the original rows."""
         take = dask.delayed(_in_order, pure=False)
         # Kept, since all work would be done again each time that the release is computed.
         return dask.persist(*map(take, _sent(self.back, "part", len(self.parts))))
 
 
-def _sent(rows, address, n_addresses):
+def _sent(rows: Any, address: str, n_addresses: int) -> list[Any]:
     """Tasks for the rows with each of the addresses 0, 1, ..."""
     divisions = [*range(n_addresses), n_addresses - 1]
     return rows.set_index(address, divisions=divisions, drop=False).to_delayed()
 
 
-def _count(rows, part, space, router, row_format):
+def _count(
+    rows: Floats, part: int, space: Coordinates, router: Any, row_format: RowFormat
+) -> Labels:
     return np.bincount(route(rows, space, router, row_format), minlength=router.n_blocks)
 
 
-def _frame(rows, part, blocks):
+def _frame(rows: Floats, part: int, blocks: Any) -> DataFrame:
     frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(rows.shape[1])])
     return frame.assign(
         part=np.intp(part), row=np.arange(len(rows)), block=np.asarray(blocks, dtype=np.intp)
     )
 
 
-def _addressed(rows, part, space, router, row_format, edges, starts):
+def _addressed(
+    rows: Floats,
+    part: int,
+    space: Coordinates,
+    router: Any,
+    row_format: RowFormat,
+    edges: Labels,
+    starts: Labels,
+) -> DataFrame:
     blocks = route(rows, space, router, row_format)
     blocks = np.searchsorted(edges, blocks, side="right") - 1
     bundle = np.searchsorted(starts, blocks, side="right") - 1
     return _frame(rows, part, blocks).assign(bundle=bundle)
 
 
-def _work_in_memory(work, bundle, rows):
+def _work_in_memory(work: Any, bundle: Bundle, rows: DataFrame) -> tuple[DataFrame, Any]:
     # A shuffle leaves rows in any order.
     rows = rows.sort_values(["block", "part", "row"], ignore_index=True)
     place = rows[PLACE]
     starts = np.searchsorted(place["block"], np.arange(bundle.first + 1, bundle.end))
     records = np.ascontiguousarray(rows.drop(columns=[*PLACE, "bundle"]).to_numpy())
     releases, summary = work(bundle, np.split(records, starts))
-    # Of one type, whatever that of the fitted table was: it holds floats of any size.
-    released = np.concatenate(releases).astype(np.float64, copy=False)
-    return _frame(released, 0, 0).assign(**{name: place[name] for name in PLACE}), summary
+    return _frame(np.concatenate(releases), 0, 0).assign(
+        **{name: place[name] for name in PLACE}
+    ), summary
 
 
-def _in_order(rows):
+def _in_order(rows: DataFrame) -> Floats:
     return rows.sort_values("row").drop(columns=PLACE).to_numpy()
