@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 from sk_microagg import TableAggregator
 from sk_microagg.encoding._encoder import LOST
-from sk_microagg.encoding._frames import can_be_missing, with_room
+from sk_microagg.encoding._frames import can_be_missing, with_room, without_rare_categories
 from sk_microagg.encoding._kinds import kind_of
 from sk_microagg.metrics import anonymity_level
 
@@ -202,3 +202,23 @@ def test_tables_of_arrow_lose_their_metadata_and_nothing_else():
     release = TableAggregator(3, drop="__index_level_0__").fit_transform(table)
     assert release.column_names == ["a"]
     assert release.schema.metadata is None
+
+
+@in_one_case("is_ordered", [False, True])
+@in_one_case(
+    ("units", "is_listed"),
+    [([0, 1, 2, 3], False), ([0, 1, 2, 3, 4], True), ([0, 1, 2, 3, 3, 3], False)],
+)
+def test_a_type_lists_no_category_that_fewer_than_k_people_have(is_ordered, units, is_listed):
+    """Five people are enough, but not if some of the rows belong to one of them."""
+    kind = pd.CategoricalDtype(["common", "rare"], ordered=is_ordered)
+    column = pd.Series(["common"] * 20 + ["rare"] * len(units), dtype=kind)
+    released = pd.Series(["common"] * len(column), dtype=kind)
+    people = np.array([*range(10, 30), *units])
+    shown = without_rare_categories(released, column, 5, people)
+    assert ("rare" in shown.cat.categories) == is_listed
+    assert shown.tolist() == released.tolist()
+    listed = without_rare_categories(released, column, len(units) + 1).cat.categories
+    assert list(listed) == ["common"]
+    listed = without_rare_categories(released, column, len(units)).cat.categories
+    assert list(listed) == ["common", "rare"]
