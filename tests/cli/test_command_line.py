@@ -103,7 +103,7 @@ def test_all_other_settings_are_read_back(on_posix):
         "$x.csv",
         k=7,
         categories="shares",
-        privacy=[LDiversity(2, "recursive", 1.5), TCloseness(1 / 3), UnitShare(0.25)],
+        privacy=[UnitShare(0.25), LDiversity(2, "recursive", 1.5), TCloseness(1 / 3)],
         method="kaim",
         builder="cbfs",
         refiner="none",
