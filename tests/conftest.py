@@ -3,7 +3,7 @@ import gc
 import os
 import signal
 import time
-from collections import Counter, namedtuple
+from collections import Counter
 from itertools import compress
 from pathlib import Path
 from zlib import crc32
@@ -11,8 +11,6 @@ from zlib import crc32
 import numpy as np
 import pytest
 from tables.numbers import in_units
-
-Outcome = namedtuple("Outcome", "code out err")
 
 
 def pytest_addoption(parser):
@@ -110,34 +108,33 @@ def fake_clock(set_clock):
 
 
 @pytest.fixture
-def run(capsys):
-    """Run the command line in this process; return its exit code and output."""
+def release():
+    """Release a file; return the summary, which has the warnings."""
 
-    def run(*arguments):
-        from sk_microagg.cli import main
+    def release(path, output, **settings):
+        from sk_microagg.release import ReleaseRequest, release_file
+        from sk_microagg.release._release import Progress
 
-        capsys.readouterr()
-        code = main([str(argument) for argument in arguments])
-        return Outcome(code, *capsys.readouterr())
+        return release_file(ReleaseRequest(path, output, **settings), progress=Progress())
 
-    return run
+    return release
 
 
 @pytest.fixture
-def fails(run, tmp_path):
-    """Run a command that must fail with one line and leave no file; return the line."""
+def refused(tmp_path, release):
+    """Ask for a release that is refused; nothing is written. Return the error."""
 
-    def fails(*arguments):
+    def refused(path, output, **settings):
+        from sk_microagg.release import RequestError
+
         before = sorted(tmp_path.rglob("*"))
-        outcome = run(*arguments)
-        assert outcome.code == 1
-        assert outcome.out == ""
-        assert outcome.err.startswith("sk-microagg: error: ")
-        assert outcome.err.count("\n") == 1
+        with pytest.raises(RequestError) as caught:
+            release(path, output, **settings)
         assert sorted(tmp_path.rglob("*")) == before
-        return outcome.err.removeprefix("sk-microagg: error: ").rstrip("\n")
+        assert "\n" not in str(caught.value)
+        return caught.value
 
-    return fails
+    return refused
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg import TableAggregator
+from sk_microagg.privacy import LDiversity, TCloseness
 
 N, K = 60, 4
 ANONYMIZED = ["age", "ward", "visit", "size", "zip", "smoker", "cost"]
-OPTIONS = ["-k", K, "-q", ",".join(ANONYMIZED), "--drop", "id"]
-OPTIONS += ["--ordinal", "size=small<medium<large"]
 SIZES = ["small", "medium", "large"]
+SETTINGS = {"k": K, "quasi_identifiers": ANONYMIZED, "drop": ["id"], "ordinal": {"size": SIZES}}
 
 
 def visits(seed=0):
@@ -49,13 +49,13 @@ def table(tmp_path):
 
 
 @pytest.fixture
-def released(run, tmp_path, table, cells):
-    """Run a command that must succeed; return the columns of the release and what is printed."""
+def released(release, tmp_path, table, cells):
+    """Release the table; return the columns of the release, and the summary."""
 
-    def released(*arguments):
-        outcome = run("anonymize", table, tmp_path / "out.csv", *OPTIONS, *arguments, "--force")
-        assert outcome.code == 0, outcome.err
-        return cells(tmp_path / "out.csv"), outcome.out
+    def released(**settings):
+        output = tmp_path / "out.csv"
+        summary = release(table, output, **SETTINGS, **settings, overwrite=True)
+        return cells(output), summary
 
     return released
 
@@ -68,7 +68,7 @@ def level_of(columns, names):
 @pytest.mark.parametrize("categories", ["mode", "shares", "generalize"])
 def test_every_row_is_shared(released, table, seed, categories):
     visits(seed).to_csv(table, index=False)
-    columns, _ = released("--categories", categories)
+    columns, _ = released(categories=categories)
     passed = ["diagnosis", "person", "region"]
     assert level_of(columns, [name for name in columns if name not in passed]) >= K
     for name in passed:
@@ -76,7 +76,7 @@ def test_every_row_is_shared(released, table, seed, categories):
 
 
 def test_released_values_are_written_as_those_of_the_table(released):
-    columns, printed = released()
+    columns, summary = released()
     original = visits()
     assert list(columns) == [name for name in original if name != "id"]
     for name in ("ward", "zip", "smoker", "size"):
@@ -92,7 +92,7 @@ def test_released_values_are_written_as_those_of_the_table(released):
         "smoker: boolean (all known cells are truth values); released: most frequent value",
         "cost: number (all known cells are numbers); released: mean, rounded to 2 decimals",
     ):
-        assert line in printed
+        assert any(told.startswith(line) for told in summary.facts["columns"].text)
 
 
 def test_values_are_those_of_the_estimator(released):
@@ -120,31 +120,28 @@ def test_values_are_those_of_the_estimator(released):
     assert columns["size"] == expected["size"].astype(object).fillna("").tolist()
 
 
-def test_a_cell_is_empty_where_most_are_missing(run, write, tmp_path, cells):
+def test_a_cell_is_empty_where_most_are_missing(release, write, tmp_path, cells):
     rows = [f"{i // 4},{x}" for i, x in enumerate([5, 6, 7, "", "", "", "", 8])]
     path = write("t.csv", "\n".join(["n,x", *rows]))
-    outcome = run("anonymize", path, tmp_path / "out.csv", "-k", 4)
+    _, about = release(path, tmp_path / "out.csv", k=4).to_dict()["columns"]
     assert cells(tmp_path / "out.csv")["x"] == ["6"] * 4 + [""] * 4
-    printed = " ".join(outcome.out.split())
-    assert "released: mean, rounded to integers, empty where most are missing" in printed
+    assert about["released"] == "mean, rounded to integers, empty where most are missing"
 
 
 def test_shares(released):
-    columns, printed = released("--categories", "shares")
+    columns, summary = released(categories="shares")
     shares = [name for name in columns if name.startswith("ward=")]
     assert shares == ["ward=north", "ward=south", "ward=ünit", "ward=(other)", "ward=(missing)"]
     totals = sum(np.array(columns[name], dtype=float) for name in shares)
     np.testing.assert_allclose(totals, 1)
-    assert "ward: category (text); released: one column of shares per value, ward=north and 4" in (
-        printed
-    )
+    about = summary.to_dict()["columns"][1]
+    assert about["released"] == "one column of shares per value, ward=north and 4 more"
     assert "ward" not in columns
 
 
-def test_shares_have_the_decimal_mark_of_the_file(run, write, tmp_path, cells):
+def test_shares_have_the_decimal_mark_of_the_file(release, write, tmp_path, cells):
     path = write("t.csv", "x;y\n1,5;a\n2,0;a\n4,0;b\n")
-    options = ["-k", 2, "--sep", ";", "--decimal", ",", "--categories", "shares"]
-    assert run("anonymize", path, tmp_path / "out.csv", *options).code == 0
+    release(path, tmp_path / "out.csv", k=2, sep=";", decimal=",", categories="shares")
     columns = cells(tmp_path / "out.csv", ";")
     assert list(columns) == ["x", "y=a", "y=(other)"]
     assert columns["x"] == ["2,5"] * 3
@@ -153,35 +150,35 @@ def test_shares_have_the_decimal_mark_of_the_file(run, write, tmp_path, cells):
     ] * 3
 
 
-def test_shares_whose_name_is_taken(fails, write, tmp_path):
+def test_shares_whose_name_is_taken(refused, write, tmp_path):
     path = write("t.csv", "a,a=x\n" + "x,1\n" * 5)
-    options = ["-q", "a", "--categories", "shares"]
-    line = fails("anonymize", path, tmp_path / "out.csv", *options)
-    assert line == (
-        "--categories shares makes a column named 'a=x', and there is another one: rename that."
-    )
+    settings = {"quasi_identifiers": ["a"], "categories": "shares"}
+    error = refused(path, tmp_path / "out.csv", **settings)
+    assert (error.code, error.column) == ("name_of_share", "a=x")
 
 
 def test_weights(released):
-    def n_kept(*arguments):
-        columns, _ = released(*arguments)
+    def n_kept(**settings):
+        columns, _ = released(**settings)
         return np.count_nonzero(np.array(columns["ward"]) == visits()["ward"].to_numpy())
 
-    assert n_kept("--weights", "ward=50,age=0.5") > n_kept()
+    assert n_kept(column_weights={"ward": 50, "age": 0.5}) > n_kept()
 
 
 def test_rounding(released):
-    columns, printed = released("--round", "age=-1,cost=0")
+    columns, summary = released(decimals={"age": -1, "cost": 0})
     assert all(re.fullmatch(r"\d0|", age) for age in columns["age"])
     assert all(re.fullmatch(r"\d+|", cost) for cost in columns["cost"])
-    assert "age: number (all known cells are integers); released: mean, rounded to multiples" in (
-        printed
-    )
+    about = summary.to_dict()["columns"][0]["released"]
+    assert about.startswith("mean, rounded to multiples of 10")
+
+
+ROLES = {"sensitive": ["diagnosis"], "strata": ["region"], "unit": "person"}
 
 
 def test_constraints(released):
-    arguments = ["--sensitive", "diagnosis", "--l", 2, "--t", 0.5, "--strata", "region"]
-    columns, printed = released(*arguments, "--unit", "person")
+    privacy = [LDiversity(2), TCloseness(0.5)]
+    columns, summary = released(**ROLES, privacy=privacy)
     assert "person" not in columns
     original = visits()
     groups = {}
@@ -191,11 +188,12 @@ def test_constraints(released):
     for members in groups.values():
         assert original["person"][members].nunique() >= K
         assert original["diagnosis"][members].nunique() >= 2
-    assert re.search(r"(?m)^units per group +[4-9]", printed)
-    assert "l-diversity       diagnosis: every group has at least" in printed
+    facts = summary.to_dict()
+    assert facts["units_per_group"] >= K
+    assert facts["l_diversity"][0]["figure"] >= 2
 
 
-def test_types_of_parquet_are_kept(run, tmp_path):
+def test_types_of_parquet_are_kept(release, tmp_path):
     frame = pd.DataFrame(
         {
             "count": pd.array([1, 2, None, 4] * 3, dtype="Int8"),
@@ -206,18 +204,17 @@ def test_types_of_parquet_are_kept(run, tmp_path):
         }
     )
     frame.to_parquet(tmp_path / "in.parquet")
-    assert run("anonymize", tmp_path / "in.parquet", tmp_path / "out.parquet", "-k", 4).code == 0
+    release(tmp_path / "in.parquet", tmp_path / "out.parquet", k=4)
     before, after = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("in", "out"))
     assert after.schema.equals(before.schema)
-    release = after.to_pandas()
-    assert release.groupby(list(release), dropna=False, observed=True).size().min() >= 4
-    assert {*release["code"]} <= {2**60, 2**60 + 1}
+    written = after.to_pandas()
+    assert written.groupby(list(written), dropna=False, observed=True).size().min() >= 4
+    assert {*written["code"]} <= {2**60, 2**60 + 1}
 
 
-def test_numbers_that_exceed_their_type_when_rounded(run, tmp_path):
+def test_numbers_that_exceed_their_type_when_rounded(release, tmp_path):
     pd.DataFrame({"x": np.full(6, 250, dtype=np.uint8)}).to_parquet(tmp_path / "in.parquet")
-    options = ["--round", "x=-2"]
-    assert run("anonymize", tmp_path / "in.parquet", tmp_path / "out.parquet", *options).code == 0
+    release(tmp_path / "in.parquet", tmp_path / "out.parquet", decimals={"x": -2})
     assert pq.read_table(tmp_path / "out.parquet")["x"].to_pylist() == [200] * 6
 
 
@@ -225,11 +222,9 @@ def test_numbers_that_exceed_their_type_when_rounded(run, tmp_path):
 @pytest.mark.parametrize("categories", ["mode", "generalize"])
 def test_report(released, tmp_path, categories):
     report = tmp_path / "report.html"
-    arguments = ["--sensitive", "diagnosis", "--l", 2, "--strata", "region", "--unit", "person"]
-    arguments += ["--categories", categories, "--certificate", 0.2, "--report", report]
-    released(*arguments)
+    settings = {"categories": categories, "certificate": 0.2, "report": report}
+    released(**ROLES, privacy=LDiversity(2), **settings)
     page = re.sub(r"<[^>]*>", "", report.read_text(encoding="utf-8"))
-    assert "sk-microagg anonymize" in page
     assert "above the optimum" in page
     assert "Feb" in page  # on the axis of dates
     for name in ANONYMIZED:
@@ -240,31 +235,24 @@ def test_a_report_shows_no_single_value(released, table, tmp_path):
     frame = visits()
     frame.loc[3, ["ward", "zip"]] = "Zanzibar", "09999"
     frame.to_csv(table, index=False, quoting=csv.QUOTE_ALL)
-    columns, _ = released("--report", tmp_path / "report.html")
+    columns, _ = released(report=tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Zanzibar" not in page
     assert "09999" not in page
     assert "Zanzibar" not in columns["ward"]
 
 
-def test_decimals_stay_decimals(tmp_path, run):
+def test_decimals_stay_decimals(tmp_path, release):
     cells = [Decimal(f"{number}.25") for number in (1, 2, 90, 99)] + [None] * 2
     kind = pa.decimal128(4, 2)
     pq.write_table(pa.table({"x": pa.array(cells, kind)}), tmp_path / "t.parquet")
 
-    def released(*options):
-        run(
-            "anonymize",
-            tmp_path / "t.parquet",
-            tmp_path / "o.parquet",
-            "-k",
-            2,
-            "--force",
-            *options,
-        )
-        return pq.read_table(tmp_path / "o.parquet")["x"].combine_chunks()
+    def released(decimals=None):
+        paths = tmp_path / "t.parquet", tmp_path / "o.parquet"
+        release(*paths, k=2, overwrite=True, decimals=decimals)
+        return pq.read_table(paths[1])["x"].combine_chunks()
 
     assert released().type == kind
     assert [*map(str, released())] == ["1.75", "1.75", "94.75", "94.75", "None", "None"]
-    assert [*map(str, released("--round", "x=-2"))][2:4] == ["99.99"] * 2
-    assert released("--round", "x=3").type == pa.float64()
+    assert [*map(str, released(-2))][2:4] == ["99.99"] * 2
+    assert released(3).type == pa.float64()

@@ -55,10 +55,10 @@ def values_of(path):
     return [[cell.value for cell in row] for row in cells_of(path)]
 
 
-def test_types_and_formats_are_kept(run, book, tmp_path):
+def test_types_and_formats_are_kept(release, book, tmp_path):
     output = tmp_path / "out.xlsx"
-    options = ["--sheet", "people", "-q", "age,born,seen,share", "-k", K]
-    assert run("anonymize", book, output, *options).code == 0
+    columns = ["age", "born", "seen", "share"]
+    release(book, output, sheet="people", quasi_identifiers=columns, k=K)
     header, *rows = cells_of(output)
     assert [cell.value for cell in header] == HEADER
     assert len(rows) == N
@@ -73,60 +73,59 @@ def test_types_and_formats_are_kept(run, book, tmp_path):
     assert rows[1][6].data_type == "s"  # not a formula
 
 
-def test_the_same_release_is_the_same_file(run, book, tmp_path, monkeypatch):
-    options = ["--sheet", "people", "-q", "age,born", "-k", K]
+def test_the_same_release_is_the_same_file(release, book, tmp_path, monkeypatch):
+    settings = {"sheet": "people", "quasi_identifiers": ["age", "born"], "k": K}
     outputs = [tmp_path / "first.xlsx", tmp_path / "later.xlsx"]
-    assert run("anonymize", book, outputs[0], *options).code == 0
+    release(book, outputs[0], **settings)
     later = time.time() + 100_000
     monkeypatch.setattr(time, "time", lambda: later)
-    assert run("anonymize", book, outputs[1], *options).code == 0
+    release(book, outputs[1], **settings)
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
     properties = openpyxl.load_workbook(outputs[0]).properties
     assert properties.created == properties.modified == datetime.datetime(1980, 1, 1)
 
 
-def test_categories_and_codes(run, book, tmp_path):
+def test_categories_and_codes(release, book, tmp_path):
     output = tmp_path / "out.xlsx"
-    options = ["--sheet", "people", "-q", "age,zip,sex", "-k", K]
-    assert run("anonymize", book, output, *options).code == 0
+    release(book, output, sheet="people", quasi_identifiers=["age", "zip", "sex"], k=K)
     rows = values_of(output)[1:]
     assert min(Counter((row[0], row[1], row[5]) for row in rows).values()) >= K
     assert {row[1] for row in rows} <= {*(f"0{group + 1:04d}" for group in range(N // K)), "*"}
 
 
-def test_the_first_sheet_by_default(run, book, tmp_path):
+def test_the_first_sheet_by_default(release, book, tmp_path):
     output = tmp_path / "out.xlsx"
-    assert run("anonymize", book, output, "-k", 2, "--round", 1).code == 0
+    release(book, output, k=2, decimals=1)
     assert values_of(output) == [["x", "y"], [1.5, 3], [1.5, 3]]
 
 
-def test_no_such_sheet(fails, book, tmp_path):
-    line = fails("anonymize", book, tmp_path / "out.csv", "--sheet", "persons")
-    assert line == f"--sheet persons is not in {book}, which has 'Sheet', 'people'."
+def test_no_such_sheet(refused, book, tmp_path):
+    error = refused(book, tmp_path / "out.csv", sheet="persons")
+    assert str(error) == f"sheet='persons' is not in {book}, which has 'Sheet', 'people'."
 
 
-def test_texts_that_mean_missing_and_unchanged_cells(run, fails, tmp_path):
+def test_texts_that_mean_missing_and_unchanged_cells(release, refused, tmp_path):
     book = openpyxl.Workbook()
     book.active.append(["age", "note", None])
     for i in range(10):
         book.active.append([30 + i % 2 if i else "nil", ["NA", 5, "x"][i % 3]])
     path, output = tmp_path / "t.xlsx", tmp_path / "out.xlsx"
     book.save(path)
-    options = ["-q", "age", "-k", 2]
-    line = fails("anonymize", path, output, *options)
-    assert line.startswith("age: about 10 of 10 cells are numbers, 'nil' is not one")
-    assert run("anonymize", path, output, *options, "--na", "nil").code == 0
+    settings = {"quasi_identifiers": ["age"], "k": 2}
+    error = refused(path, output, **settings)
+    assert (error.code, error.column) == ("marker_does_not_fit", "age")
+    release(path, output, **settings, na=["nil"])
     assert [row[1] for row in values_of(output)[1:]] == [["NA", "5", "x"][i % 3] for i in range(10)]
 
 
-def test_to_and_from_csv(run, write, tmp_path, cells):
+def test_to_and_from_csv(release, write, tmp_path, cells):
     content = "age,height,born\n" + "".join(
         f"{i // 4},1.{i // 4}0,2020-01-0{i // 4 + 1}\n" for i in range(8)
     )
     path = write("t.csv", content)
-    assert run("anonymize", path, tmp_path / "out.xlsx", "-k", 4).code == 0
+    release(path, tmp_path / "out.xlsx", k=4)
     assert values_of(tmp_path / "out.xlsx")[1] == [0, 1.0, DAY]
-    assert run("anonymize", tmp_path / "out.xlsx", tmp_path / "out.csv", "-k", 4).code == 0
+    release(tmp_path / "out.xlsx", tmp_path / "out.csv", k=4)
     assert cells(tmp_path / "out.csv") == {
         "age": [*"00001111"],
         "height": ["1.0"] * 4 + ["1.1"] * 4,
@@ -134,39 +133,37 @@ def test_to_and_from_csv(run, write, tmp_path, cells):
     }
 
 
-def test_without_a_header(run, fails, tmp_path):
+def test_without_a_header(release, refused, tmp_path):
     book = openpyxl.Workbook()
     for i in range(4):
         book.active.append([i, "x"])
     path, output = tmp_path / "t.xlsx", tmp_path / "out.xlsx"
     book.save(path)
-    assert "seems to have no header" in fails("anonymize", path, output, "-k", 4)
-    assert run("anonymize", path, output, "-k", 4, "--no-header", "-q", "c1").code == 0
+    assert refused(path, output, k=4).code == "no_header"
+    release(path, output, k=4, header="none", quasi_identifiers=["c1"])
     assert values_of(output) == [["c1", "c2"], *[[2, "x"]] * 4]
 
 
 @pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"PK\x03\x04 cut off"])
-def test_no_excel_file(fails, write, tmp_path, content):
-    line = fails("anonymize", write("t.xlsx", content), tmp_path / "out.csv")
-    assert "t.xlsx is not an Excel file: " in line
+def test_no_excel_file(refused, write, tmp_path, content):
+    error = refused(write("t.xlsx", content), tmp_path / "out.csv")
+    assert "t.xlsx is not an Excel file: " in str(error)
 
 
-def test_an_empty_sheet(fails, tmp_path):
+def test_an_empty_sheet(refused, tmp_path):
     openpyxl.Workbook().save(tmp_path / "t.xlsx")
-    assert fails("anonymize", tmp_path / "t.xlsx", tmp_path / "out.csv").endswith(
-        "t.xlsx is empty."
-    )
+    assert refused(tmp_path / "t.xlsx", tmp_path / "out.csv").code == "empty_file"
 
 
-def test_control_characters(fails, write, tmp_path):
+def test_control_characters(refused, write, tmp_path):
     path = write("t.csv", "x,note\n1,a\x07\n2,a\x07\n")
-    line = fails("anonymize", path, tmp_path / "out.xlsx", "-k", 2, "-q", "x")
-    assert line.startswith("A cell has a control character, which Excel files cannot hold")
+    error = refused(path, tmp_path / "out.xlsx", k=2, quasi_identifiers=["x"])
+    assert str(error).startswith("A cell has a control character, which Excel files cannot hold")
 
 
-def test_without_openpyxl(fails, write, tmp_path, monkeypatch):
+def test_without_openpyxl(refused, write, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    line = fails("anonymize", write("t.xlsx", b""), tmp_path / "out.csv")
-    assert line.endswith("t.xlsx: Excel needs openpyxl: install sk-microagg[table].")
-    line = fails("anonymize", write("t.csv", "x\n1\n2\n"), tmp_path / "out.xlsx", "-k", 2)
-    assert line.endswith("Excel needs openpyxl: install sk-microagg[table].")
+    error = refused(write("t.xlsx", b""), tmp_path / "out.csv")
+    assert str(error).endswith("t.xlsx: Excel needs openpyxl: install sk-microagg[table].")
+    error = refused(write("t.csv", "x\n1\n2\n"), tmp_path / "out.xlsx", k=2)
+    assert str(error).endswith("Excel needs openpyxl: install sk-microagg[table].")
