@@ -126,10 +126,10 @@ def test_a_report_tells_how_often_attacks_succeed_where_enough_people_are_affect
         (
             [100] * 5 + [1] * 55,
             [],
-            "Bound it: use --unit-share 0.2, or release fewer rows per person.",
+            "Use --unit-share 0.2, or release fewer rows per person.",
         ),
         # One person has a little more than 35% of the rows, and 89% of those in the north.
-        ([194] + [6] * 60, [], "Bound it: use --unit-share 0.4, or release fewer rows per person."),
+        ([194] + [6] * 60, [], "Use --unit-share 0.4, or release fewer rows per person."),
         ([194] + [6] * 60, ["--strata", "region"], "Release fewer rows per person."),
     ],
 )
