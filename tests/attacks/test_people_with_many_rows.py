@@ -18,6 +18,8 @@ from sk_microagg.metrics import (
     unit_share,
 )
 from sk_microagg.privacy import UnitShare
+from sk_microagg.release import ReleaseRequest, release_file
+from sk_microagg.release._release import Progress
 from sk_microagg.report import make_report
 
 K = 5
@@ -121,34 +123,32 @@ def test_a_report_tells_how_often_attacks_succeed_where_enough_people_are_affect
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("n_rows", "strata", "proposal"),
+    ("n_rows", "roles", "proposed"),
     [
-        (
-            [100] * 5 + [1] * 55,
-            [],
-            "Use --unit-share 0.2, or release fewer rows per person.",
-        ),
+        ([100] * 5 + [1] * 55, {"drop": ["region"]}, 0.2),
         # One person has a little more than 35% of the rows, and 89% of those in the north.
-        ([194] + [6] * 60, [], "Use --unit-share 0.4, or release fewer rows per person."),
-        ([194] + [6] * 60, ["--strata", "region"], "Release fewer rows per person."),
+        ([194] + [6] * 60, {"drop": ["region"]}, 0.4),
+        ([194] + [6] * 60, {"strata": ["region"]}, None),
     ],
 )
-def test_a_share_that_is_proposed_is_possible(n_rows, strata, proposal, tmp_path, capsys):
-    from sk_microagg.cli import main
-
+def test_a_share_that_is_proposed_is_possible(n_rows, roles, proposed, tmp_path):
     rng = np.random.default_rng(0)
     people = np.repeat(np.arange(len(n_rows)), n_rows)
     points = 10 * rng.normal(size=(len(n_rows), 2))[people] + rng.normal(size=(len(people), 2))
     table = pd.DataFrame(points, columns=["age", "weight"])
     table = table.assign(pid=people, region=np.where(people < 5, "north", "south"))
-    source, target = tmp_path / "visits.csv", tmp_path / "release.csv"
-    table.to_csv(source, index=False)
-    drop = [] if strata else ["--drop", "region"]
-    arguments = [*map(str, ["anonymize", source, target, "-k", K, "--unit", "pid", *strata, *drop])]
-    assert main(arguments) == 0
-    (warning,) = (line for line in capsys.readouterr().err.splitlines() if "of a group" in line)
-    assert "an intruder who attributes all of them to that person is right that often" in warning
-    assert warning.endswith(f"often. {proposal}")
-    if "--unit-share" in proposal:
-        share = proposal.split()[2].removesuffix(",")
-        assert main([*arguments, "--force", "--unit-share", share]) == 0
+    table.to_csv(tmp_path / "visits.csv", index=False)
+    paths = tmp_path / "visits.csv", tmp_path / "release.csv"
+    request = ReleaseRequest(*paths, k=K, unit="pid", **roles, overwrite=True)
+    (warning,) = (
+        message
+        for message in release_file(request, progress=Progress()).warnings
+        if message.code == "large_unit"
+    )
+    advice = f"Bound it: pass privacy=UnitShare({proposed}), or release" if proposed else "Release"
+    assert str(warning).endswith(
+        "an intruder who attributes all of them to that person is right that often. "
+        f"{advice} fewer rows per person."
+    )
+    if proposed:
+        release_file(request.replace(privacy=UnitShare(proposed)), progress=Progress())
