@@ -4,8 +4,10 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from typing import TextIO
 
 from sk_microagg._cli._parser import make_parser
 from sk_microagg._cli._voice import SHELL
@@ -19,7 +21,7 @@ BROKEN_PIPE = 141
 ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Parameters
@@ -69,7 +71,7 @@ def main(arguments=None):
     return 0
 
 
-def clean_up_when_ended():
+def clean_up_when_ended() -> None:
     """Exit by an exception when a signal ends the process, so that no row stays on disk."""
     if threading.current_thread() is not threading.main_thread():
         return
@@ -78,7 +80,7 @@ def clean_up_when_ended():
             signal.signal(number, _leave)
 
 
-def _leave(number, frame):
+def _leave(number: int, frame: object) -> None:
     # A second signal would interrupt the cleanup.
     for ending in ENDING_SIGNALS:
         signal.signal(ending, signal.SIG_IGN)
@@ -89,12 +91,12 @@ def _leave(number, frame):
     sys.exit(128 + number)
 
 
-def _fail(why):
+def _fail(why: str) -> int:
     print(f"sk-microagg: error: {printable(why)}", file=sys.stderr)
     return 1
 
 
-def _discard_unprintable_output():
+def _discard_unprintable_output() -> None:
     """Discard output that Python would try to print again at exit, with an error."""
     try:
         sys.stdout.flush()
@@ -102,6 +104,6 @@ def _discard_unprintable_output():
         _silence(sys.stdout)
 
 
-def _silence(stream):
+def _silence(stream: TextIO) -> None:
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
