@@ -145,7 +145,7 @@ def test_a_share_that_is_proposed_is_possible(n_rows, roles, proposed, tmp_path)
         for message in release_file(request, progress=Progress()).warnings
         if message.code == "large_unit"
     )
-    advice = f"Bound it: pass privacy=UnitShare({proposed}), or release" if proposed else "Release"
+    advice = f"Pass privacy=UnitShare({proposed}), or release" if proposed else "Release"
     assert str(warning).endswith(
         "an intruder who attributes all of them to that person is right that often. "
         f"{advice} fewer rows per person."

@@ -162,7 +162,10 @@ def test_command(tmp_path, monkeypatch, options):
 
 @pytest.mark.parametrize(
     ("name", "rarest", "shown"),
-    [("ward", "Quarantine", "ward=…"), ("ward, floor", "Ward=5, Quarantine", "…")],
+    [
+        ("ward", "Quarantine", "ward=…"),
+        ("ward, floor", "Ward=5, Quarantine", '"""ward, floor""=…"'),
+    ],
 )
 def test_an_order_is_not_shown(tmp_path, name, rarest, shown):
     patients = PATIENTS[["age", "ward"]].replace({"ward": {"Quarantine": rarest}})
