@@ -97,12 +97,13 @@ def _read_by_arrow(path: str, sep: str, n_columns: int) -> pa.Table | None:
             return None
     names = made_names(n_columns)
     try:
-        return arrow_csv.read_csv(
-            pa.input_stream(path, compression=None),
-            arrow_csv.ReadOptions(column_names=names),
-            arrow_csv.ParseOptions(delimiter=sep, quote_char=False),
-            arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
-        )
+        with open(path, "rb") as file:  # Arrow cannot open a name that is not Unicode.
+            return arrow_csv.read_csv(
+                file,
+                arrow_csv.ReadOptions(column_names=names),
+                arrow_csv.ParseOptions(delimiter=sep, quote_char=False),
+                arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+            )
     except pa.ArrowInvalid:
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Integral
@@ -349,7 +350,10 @@ class AttributeAttack:
         trained = trained[draw_records(len(trained), MOST_ROWS)]
         trees = ExtraTreesRegressor if is_line else ExtraTreesClassifier
         forest = trees(N_TREES, random_state=0, n_jobs=n_jobs)
-        forest.fit(rows[trained], released[trained], self._counts[trained])
+        with warnings.catch_warnings():
+            # A category may have nearly as many values as there are rows.
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            forest.fit(rows[trained], released[trained], self._counts[trained])
         guesses["forest"] = forest.predict(points)
         if is_line and not np.any(values[~np.isnan(values)] % 1):
             for attacker in ("corrected rows", "forest"):  # They know that these are integers.

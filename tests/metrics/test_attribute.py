@@ -251,3 +251,9 @@ def test_other_columns_raise():
         attribute_inference(X[["age"]], X[["age", "income"]], "age")
     with pytest.raises(ValueError, match="in the order of X"):
         attribute_inference(X[["income", "age"]], X[["age", "income"]], "age")
+
+
+def test_a_category_may_have_as_many_values_as_there_are_rows():
+    names = [f"c{i:02d}" for i in range(60)]
+    X = pd.DataFrame({"x": np.arange(60.0), "name": pd.Categorical(names, ordered=True)})
+    assert attribute_inference(X, X, "name").success == 1
