@@ -25,9 +25,7 @@ class ShellVoice(Voice):
 
     verb = "use "
     together = " "
-    phrases: ClassVar[dict[str, str]] = {
-        "complete_order": "complete the order",
-        "leave_out": "leave out {value}",
+    phrases: ClassVar[dict[str, str]] = Voice.phrases | {
         "name_missing": "name texts that mean missing by --na",
         "not_in_order": "write it, as in {value}",
         "say_pattern": "say which, as in {value}",
@@ -35,8 +33,6 @@ class ShellVoice(Voice):
         "no_pattern": "write {value}, or leave it out",
         "overwrite_it": "overwrite it with --force",
         "pass_to_na": "pass it to --na",
-        "replace_by_null": "replace it by null",
-        "write_alike": "write them alike",
         "write_order": "write different values from the lowest to the highest, with < between them",
         "generalize": "Use --drop, or generalize it: --hierarchies, with --categories generalize",
         "drop_or_anonymize": "use --drop, or name it in --quasi-identifiers",

@@ -58,8 +58,7 @@ class PageVoice(Voice):
         "day_or_month": "{column}: day and month cannot be told apart: write which beside the "
         "kind, %d/%m/%Y or %m/%d/%Y.",
     }
-    phrases: ClassVar[dict[str, str]] = {
-        "complete_order": "complete the order",
+    phrases: ClassVar[dict[str, str]] = Voice.phrases | {
         "leave_out": "choose another kind",
         "name_missing": "start explore with --na for missing values",
         "generalize": "Drop it, or generalize it: start explore with --hierarchies, and release of "
@@ -70,8 +69,6 @@ class PageVoice(Voice):
         "no_pattern": "leave the pattern empty",
         "overwrite_it": "choose to overwrite it",
         "pass_to_na": "start explore with --na for it",
-        "replace_by_null": "replace it by null",
-        "write_alike": "write them alike",
         "write_order": "write different values from the lowest to the highest, with < between them",
         "drop_or_anonymize": "drop it, or make it a quasi-identifier",
         "drop_or_hide": "drop columns, or make them quasi-identifiers, or sensitive if no intruder "

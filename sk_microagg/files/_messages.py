@@ -216,14 +216,15 @@ def one_line(error: BaseException) -> str:
 
 
 @contextmanager
-def bad_input_as_request_error(about: str = "") -> Iterator[None]:
-    """Report bad input in the words of the estimators, after the words `about`."""
+def bad_input_as_request_error(about: Option | None = None) -> Iterator[None]:
+    """Report bad input in the words of the estimators, after the parameter that it is about."""
     try:
         yield
     except RequestError:
         raise
     except ValueError as error:
-        raise RequestError("bad_input", "{about}{why}", about=about, why=one_line(error)) from error
+        text = "{why}" if about is None else "{about}: {why}"
+        raise RequestError("bad_input", text, about=about, why=one_line(error)) from error
 
 
 def reason(error: BaseException) -> str:

@@ -129,33 +129,14 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         return table
 
     @property
-    def demanded(self) -> float:
-        """The value of the first option, which is demanded."""
-        assert self.front is not None
-        return getattr(self, self.front.options[0].parameter)
-
-    def worst_figure(self, labels: Labels, values: Any) -> float:
-        """Return the worst figure of all groups.
-
-        Parameters
-        ----------
-        labels : ndarray of shape (n_samples,)
-            The group of each record, numbered from 0.
-
-        values : array-like of shape (n_samples,)
-            The values of the column that the constraint is about.
-
-        Returns
-        -------
-        figure : float
-            The figure.
-        """
-        figures = self.measure_groups(labels, *self.prepare(values))
-        return (figures.max() if self.is_worse_if_larger else figures.min()).item()
+    def demanded(self) -> float | None:
+        """The value of the first option, which is demanded; None if there is no option."""
+        return None if self.front is None else getattr(self, self.front.options[0].parameter)
 
     def in_words(self, figure: float) -> str:
         """Say what holds for every group, given the worst figure, and what was demanded."""
-        return f"the worst figure of a group is {figure:.6g}; {self.demanded:g} demanded"
+        demanded = "" if self.demanded is None else f"; {self.demanded:g} demanded"
+        return f"the worst figure of a group is {figure:.6g}{demanded}"
 
     def prepare(self, values: Any) -> tuple[Array, Any]:
         """Take what `measure` needs from the sensitive column of the whole table.

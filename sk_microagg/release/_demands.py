@@ -75,6 +75,14 @@ def make_constraints(
     privacy: Sequence[Constraint], sensitive: Sequence[str], numbers: Sequence[str]
 ) -> list[Constraint] | None:
     """The constraints: those on units first, then those of each sensitive column."""
+    for constraint in privacy:
+        column = None if constraint.is_about_units else constraint.column
+        if column is not None and column not in sensitive:
+            # Otherwise it would be demanded, and nobody would look at it.
+            text = "{constraint} is about {name!r}, which must be a column of {sensitive}."
+            facts = {"constraint": Option(_name_of(constraint)), "name": column}
+            option = Option("sensitive")
+            raise RequestError("not_sensitive", text, column, sensitive=option, **facts)
     made = [clone(constraint) for constraint in privacy if constraint.is_about_units]
     for name in sensitive:
         for constraint in privacy:
@@ -209,20 +217,19 @@ class Demands:
         """Raise unless classes of equal rows satisfy all constraints; return the facts."""
         if not self.privacy and self.unit is None:
             return {}
-        figures = [self._figure(constraint, labels) for constraint in self.privacy or []]
+        by_group = [self._figures(constraint, labels) for constraint in self.privacy or []]
         n_units = None if self.unit is None else units_per_group(labels, self.unit)
         share = self.share(labels)
-        are_met = [
-            np.all(constraint.accepts(figure))
-            for constraint, figure in zip(self.privacy or [], figures, strict=True)
-        ]
-        if not all(are_met) or (n_units is not None and n_units < k):
+        pairs = [*zip(self.privacy or [], by_group, strict=True)]
+        are_met = all(constraint.accepts_each(each).all() for constraint, each in pairs)
+        if not are_met or (n_units is not None and n_units < k):
             raise RequestError(
                 "violated",
                 "The release violates a constraint: nothing was written. Please report this.",
             )
         unit = None if self.unit is None else self.unit.name
-        return facts_on_demands(unit, self.privacy, figures, n_units, k, share)
+        worst = [(max if c.is_worse_if_larger else min)(each.tolist()) for c, each in pairs]
+        return facts_on_demands(unit, self.privacy, worst, n_units, k, share)
 
     def share(self, labels: np.ndarray) -> float | None:
         """The largest share of one unit in a group; None without units."""
@@ -236,9 +243,9 @@ class Demands:
         # No group has a smaller one than the table, or than its stratum.
         return unit_share(self.strata if len(self.strata.columns) else whole, self.unit)
 
-    def _figure(self, constraint: Constraint, labels: np.ndarray) -> float:
+    def _figures(self, constraint: Constraint, labels: np.ndarray) -> np.ndarray:
         values = self.unit if constraint.is_about_units else self.sensitive[constraint.column]
-        return constraint.worst_figure(labels, values)
+        return constraint.measure_groups(labels, *constraint.prepare(values))
 
 
 def _strata(table: Table, columns: Sequence[str]) -> pd.DataFrame:

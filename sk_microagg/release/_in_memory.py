@@ -172,7 +172,7 @@ def _write_report(
 ) -> None:
     request = plan.request
     try:
-        with bad_input_as_request_error("report: "):
+        with bad_input_as_request_error(Option("report")):
             make_report(
                 *(with_dates(frame, plan.known) for frame in (records, released)),
                 estimator,

@@ -73,7 +73,8 @@ def release_file(
     Raises
     ------
     RequestError
-        If that is not possible; nothing is written then.
+        If that is not possible. A release that violates k or a constraint is never written; one
+        whose report fails is.
 
     See Also
     --------

@@ -233,6 +233,8 @@ class ReleaseRequest:
             self._set(name, None if value is None else list(value))
         for name in ("ordinal", "date"):
             value = getattr(self, name)
+            if isinstance(value, str):
+                raise TypeError(f"{name}={value!r} must be a list of str or a dict.")
             self._set(name, dict(value) if isinstance(value, Mapping) else dict.fromkeys(value))
         self._set("column_weights", dict(self.column_weights or {}))
         decimals = self.decimals if self.decimals is not None else {}
@@ -381,6 +383,9 @@ def check_one_role(named: Mapping[str, Sequence[str]], but: tuple = ()) -> None:
 
 
 def _refuse_no_column(parameters: list) -> None:
+    if not parameters:
+        text, option = "{option} names no column.", Option("quasi_identifiers")
+        raise RequestError("no_quasi_identifier", text, option=option)
     listed = tuple(Option(name) for name in parameters)
     gaps = " and ".join(f"{{p{number}}}" for number in range(len(listed)))
     verb = "names" if len(listed) == 1 else "name"

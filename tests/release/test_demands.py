@@ -10,10 +10,10 @@ import pytest
 from sk_microagg._utils._formatting import rounded_up
 from sk_microagg.files._messages import Option
 from sk_microagg.metrics import closeness, homogeneity, unit_share
-from sk_microagg.privacy import LDiversity, TCloseness, UnitShare
+from sk_microagg.privacy import Constraint, LDiversity, TCloseness, UnitShare
 from sk_microagg.release import ReleaseRequest, RequestError
 from sk_microagg.release._checks import check_request
-from sk_microagg.release._demands import facts_on_demands
+from sk_microagg.release._demands import Demands, facts_on_demands
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -349,3 +349,51 @@ def test_same_release_and_summary_on_both_engines(release, visits, tmp_path, str
     # With units, Dask does not measure what unchanged columns single out, and says so.
     assert differ <= {"method", "seconds", "singled_out", "written"}
     assert summaries[0].keys() == summaries[1].keys()
+
+
+class Concentration(Constraint):
+    """At most a share of a group has one value; nothing says that larger figures are worse."""
+
+    def __init__(self, most=0.8, column=None):
+        self.most = most
+        self.column = column
+
+    def measure(self, values, table):
+        return max(np.mean(values == value) for value in values)
+
+    def accepts(self, figure):
+        return figure <= self.most
+
+
+@every_engine
+def test_a_constraint_of_a_column_that_is_not_sensitive_is_no_silent_wish(
+    refused, visits, tmp_path, engine
+):
+    """It would be demanded, and nobody would look at it."""
+    visits.to_parquet(tmp_path / "t.parquet")
+    settings = {"drop": ["patient"], "sensitive": ["diagnosis"], "engine": engine}
+    privacy = [LDiversity(2), LDiversity(2, column="ward")]
+    output = tmp_path / ("out" if engine == "dask" else "out.csv")
+    error = refused(tmp_path / "t.parquet", output, **settings, privacy=privacy)
+    assert (error.code, error.column) == ("not_sensitive", "ward")
+
+
+def test_a_constraint_that_has_no_option(release, visits, tmp_path):
+    visits.to_csv(tmp_path / "t.csv", index=False)
+    settings = {"k": 3, "drop": ["patient"], "sensitive": ["diagnosis"]}
+    paths = tmp_path / "t.csv", tmp_path / "out.csv"
+    summary = release(*paths, **settings, privacy=Concentration())
+    [about] = summary.to_dict()["Concentration"]
+    assert (about["column"], about["demanded"]) == ("diagnosis", None)
+    written = pd.read_csv(paths[1])
+    groups = written.fillna("").groupby(["age", "height", "ward", "cost"])["diagnosis"]
+    assert groups.agg(lambda values: values.value_counts(normalize=True).iloc[0]).max() <= 0.8
+
+
+def test_every_group_is_checked_whichever_figure_is_the_worst():
+    labels, values = np.array([0, 0, 1, 1]), pd.DataFrame({"ill": ["flu", "gout", "flu", "flu"]})
+    nothing = pd.DataFrame(index=range(4))
+    demands = Demands([Concentration(column="ill")], values, None, nothing)
+    with pytest.raises(RequestError) as caught:
+        demands.check(labels, 2)
+    assert caught.value.code == "violated"

@@ -31,9 +31,9 @@ def test_texts_that_are_written_differently(texts):
 
 @in_one_case("texts", [["yes", "no"], ["a b", "ab"], ["e", "é"], [1, "1"], []])
 def test_texts_that_differ(texts):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(record=True) as caught:
         warn_of_similar_values("Column 'x'", texts)
+    assert caught == []
 
 
 def table():
