@@ -73,7 +73,6 @@ class PageVoice(Voice):
         "drop_or_anonymize": "drop it, or make it a quasi-identifier",
         "drop_or_hide": "drop columns, or make them quasi-identifiers, or sensitive if no intruder "
         "can know them",
-        "overwrite": "choose to overwrite it",
         "unit": "make the column a unit",
     }
 
