@@ -1,8 +1,11 @@
 """How the documentation is built: `sphinx-build -W doc doc/_build/html`."""
 
+import re
 import sys
 from importlib import metadata
 from pathlib import Path
+
+from docutils import nodes
 
 sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order
 
@@ -66,3 +69,21 @@ html_context = {
     ]
 }
 html_sidebars = {"**": []}  # all pages are in the header
+
+
+# Between the digits of "25 000" and before a unit, lines must not break.
+BEFORE_DIGITS_OR_UNIT = re.compile(r"(?<=\d) (?=\d{3}\b|(?:s|ms|MB|GB|GiB|kB|bytes)\b)")
+
+
+def keep_numbers_on_one_line(app, doctree, docname):
+    """Put no-break spaces into the numbers of running text and tables, not into code."""
+    for text in list(doctree.findall(nodes.Text)):
+        if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.raw):
+            kept = BEFORE_DIGITS_OR_UNIT.sub("\N{NO-BREAK SPACE}", text)
+            if kept != text:
+                text.parent.replace(text, nodes.Text(kept))
+
+
+def setup(app):
+    """Connect what is written here."""
+    app.connect("doctree-resolved", keep_numbers_on_one_line)

@@ -54,7 +54,10 @@ METHODS = [
         numbers.published,
     ),
     Quote(
-        "doc/choosing.rst", "default", "where its loss is {:.0f}% lower on average", numbers.default
+        "doc/benchmarks.rst",
+        "default",
+        "where its loss is {:.0f}% lower on average",
+        numbers.default,
     ),
     Quote(
         "doc/comparison.rst",
