@@ -24,12 +24,12 @@ from sk_microagg._model._points import (
 from sk_microagg._model._power_cells import Cells, StratifiedCells
 from sk_microagg._model._router import Router
 from sk_microagg._utils._deadline import (
+    ProgressCount,
     generation,
     run_in_generation,
     shared_interrupt,
     warn_if_interrupted,
 )
-from sk_microagg._utils._progress import ProgressCount
 from sk_microagg._utils._typing import Floats, Labels, RandomState, TableLike
 from sk_microagg._utils._validation import (
     check_count,

@@ -14,6 +14,7 @@ from sk_microagg._model._fitted_groups import release_of
 from sk_microagg._model._points import squared_errors, with_values
 from sk_microagg._utils._estimator import (
     BaseEstimator,
+    GroupsReprMixin,
     ReleaseOnlyMixin,
     TrainingDigestMixin,
     __version__,
@@ -22,7 +23,6 @@ from sk_microagg._utils._estimator import (
     digest,
     warn_if_training_data,
 )
-from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._space import ScaledSpace, fewest_known, make_scaler
 from sk_microagg._utils._statistics import (

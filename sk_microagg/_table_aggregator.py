@@ -17,6 +17,7 @@ from sk_microagg._table_roles import TableRoles, check_released_names, replace_c
 from sk_microagg._table_space import make_encoder, uses_target
 from sk_microagg._utils._estimator import (
     BaseEstimator,
+    GroupsReprMixin,
     ReleaseOnlyMixin,
     TrainingDigestMixin,
     __version__,
@@ -26,7 +27,6 @@ from sk_microagg._utils._estimator import (
     digest,
     warn_if_training_data,
 )
-from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._targets import warn_if_homogeneous

@@ -13,8 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._microaggregator import FLOATS, MicroAggregator
-from sk_microagg._utils._estimator import BaseEstimator
-from sk_microagg._utils._notebook import GroupsReprMixin
+from sk_microagg._utils._estimator import BaseEstimator, GroupsReprMixin
 from sk_microagg._utils._sklearn_compat import available_if
 from sk_microagg._utils._tables import is_frame
 from sk_microagg._utils._typing import Array, Estimator, TableLike

@@ -27,7 +27,7 @@ LAYERS = [
     ["_table_aggregator", "_train"],
     [""],
     ["datasets", "metrics"],
-    ["_certificate", "scale"],
+    ["scale"],
     ["plotting"],
     ["report"],
     ["files"],

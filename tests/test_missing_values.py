@@ -23,8 +23,8 @@ from sklearn.preprocessing import (
 from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, TableAggregator, microaggregate
-from sk_microagg._utils._missing import coarse_moments
 from sk_microagg._utils._space import ScaledSpace
+from sk_microagg._utils._statistics import coarse_moments
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import anonymity_level
 

@@ -15,8 +15,8 @@ from sklearn.utils import estimator_html_repr
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator, TrainOnRelease
+from sk_microagg._utils._estimator import column_losses, html_of, size_rows
 from sk_microagg._utils._formatting import percent
-from sk_microagg._utils._notebook import column_losses, html_of, size_rows
 from sk_microagg.generalization import KMember
 
 rng = np.random.default_rng(0)

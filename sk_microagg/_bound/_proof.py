@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._deadline import Deadline
+from sk_microagg._utils._deadline import Deadline, ProgressLine
 from sk_microagg._utils._formatting import rounded_percent
-from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._typing import Floats
 
 # A bound is lowered by a billionth for rounding: smaller gaps are reported as this.

@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any
 
 from sk_microagg._cli._voice import SHELL
-from sk_microagg._utils._progress import ProgressLine
+from sk_microagg._utils._deadline import ProgressLine
 from sk_microagg.files._messages import Message
 from sk_microagg.release._release import Progress
 from sk_microagg.release._summary import ReleaseSummary, facts_in_lines

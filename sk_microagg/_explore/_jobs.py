@@ -29,13 +29,13 @@ from sk_microagg._explore._measures import (
 )
 from sk_microagg._explore._settings import PAGE
 from sk_microagg._explore._tables import state_of
+from sk_microagg._utils._deadline import seconds_left
 from sk_microagg._utils._formatting import (
     fewest_records,
     is_share_large,
     rounded_share,
     share_in_words,
 )
-from sk_microagg._utils._progress import seconds_left
 from sk_microagg._utils._writing import PRIVATE_FOLDER, remove_folder
 from sk_microagg.cli import clean_up_when_ended
 from sk_microagg.files._messages import RequestError

@@ -12,8 +12,13 @@ from sk_microagg._model._power import (
     nearest_cells,
     power_weights,
 )
-from sk_microagg._utils._missing import known_means
-from sk_microagg._utils._statistics import group_means, group_sizes, squared_error, twins_of
+from sk_microagg._utils._statistics import (
+    group_means,
+    group_sizes,
+    known_means,
+    squared_error,
+    twins_of,
+)
 from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._typing import Array, Floats, Labels
 

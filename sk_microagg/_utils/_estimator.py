@@ -1,21 +1,26 @@
-"""What estimators of the package have in common."""
+"""What estimators of the package have in common, and what a notebook shows of them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from hashlib import sha256
+from html import escape
 from importlib.metadata import version
 from math import isclose
+from numbers import Integral
 from typing import Any, Self
 from warnings import warn
 
 import numpy as np
 from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from sk_microagg._utils._formatting import counted, percent, printable
 from sk_microagg._utils._statistics import loss_share
-from sk_microagg._utils._typing import Array
+from sk_microagg._utils._typing import Array, Labels
 
 DOCUMENTATION = "https://sk-microagg.readthedocs.io/en/stable"
 
@@ -39,6 +44,30 @@ __version__ = version("sk-microagg")
 
 # The errors of the same records differ by less, relatively.
 ROUNDING = 1e-6
+
+MOST_BARS = 8
+LONGEST_NAME = 200
+NOT_EXACT = "not exact: publish what fit_transform returns"
+
+STYLE = """
+.sk-microagg { display: flex; flex-wrap: wrap; gap: 1em 2em; align-items: flex-start; }
+.sk-microagg > div { max-width: 100%; }
+.sk-microagg-groups { font-size: 13px; line-height: 1.5; }
+.sk-microagg-groups p { margin: 0 0 .4em; font-weight: 600; }
+.sk-microagg-groups dl {
+  display: grid; grid-template-columns: max-content minmax(0, 16em); gap: 0 1em; margin: 0 0 .8em;
+}
+.sk-microagg-groups dt, .sk-microagg-groups dd { margin: 0; padding: 0; float: none; width: auto; }
+.sk-microagg-groups dt { font-weight: 400; opacity: .75; }
+.sk-microagg-groups dd { font-weight: 600; }
+.sk-microagg-groups > svg { display: block; max-width: 100%; margin-bottom: .8em; }
+"""
+
+# In pixels: a row, its label, the longest bar, and the text behind the bar.
+ROW, LABEL, BAR, TEXT = 17, 98, 110, 76
+LONGEST_LABEL = 14
+# A blue that is seen on white and on black alike; all text has the color of the notebook's.
+BLUE = "#2b83c6"
 
 
 class BaseEstimator(_BaseEstimator):
@@ -163,3 +192,144 @@ def check_is_training_data(estimator: Any, sse: float, total: float) -> None:
             "X must be what the estimator was fitted on: its groups lose something else in this "
             "table, so that a bound would say nothing about them."
         )
+
+
+class GroupsReprMixin:
+    """Mixin for estimators with groups: a notebook shows figures of these beside the diagram.
+
+    They are computed from the public attributes alone, and none of them is about fewer records than
+    a group has. An estimator that is not fitted has the diagram of scikit-learn alone, and none has
+    more than its text if `sklearn.set_config(display="text")` says so.
+    """
+
+    def _repr_html_inner(self) -> str:
+        model = self._grouped()
+        diagram, groups = estimator_html_repr(self), html_of(model)
+        if not groups:
+            return diagram
+        heading = "" if model is self else f"<p>Trained on a release of {type(model).__name__}</p>"
+        return (
+            f'<style>{STYLE}</style><div class="sk-microagg"><div>{diagram}</div>'
+            f'<div class="sk-microagg-groups">{heading}{groups}</div></div>'
+        )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def _grouped(self) -> Any:
+        """The model that has the groups."""
+        return self
+
+
+def html_of(model: Any) -> str:
+    """Figures of the groups of a model, and a small picture."""
+    needed = ("group_sizes_", "information_loss_", "exact_transform_")
+    if not all(hasattr(model, name) for name in needed):
+        return ""
+    facts = {
+        "k": _k(model),
+        "Groups": _groups(model.group_sizes_),
+        "Records": f"{model.group_sizes_.sum():,}",
+        "Information loss": percent(model.information_loss_, digits=3),
+        "transform": "exact" if model.exact_transform_ else NOT_EXACT,
+    }
+    pairs = "".join(f"<dt>{name}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items())
+    pictures = [bars("Groups by number of records", size_rows(model.group_sizes_))]
+    losses = column_losses(model)
+    if losses is not None:
+        pictures.append(bars("Information loss by column", loss_rows(losses)))
+    return f"<dl>{pairs}</dl>{''.join(pictures)}"
+
+
+def _k(model: Any) -> str:
+    """The parameter, unless it was raised after the fit: it would promise too much."""
+    is_kept = isinstance(model.k, Integral) and model.k <= model.group_sizes_.min()
+    return str(model.k) if is_kept else f"{model.k}, but set after the fit"
+
+
+def _groups(sizes: Labels) -> str:
+    least, most = sizes.min(), sizes.max()
+    if least < most:
+        return f"{len(sizes):,}, of {least:,} to {most:,} records"
+    return f"{len(sizes):,}, of {counted(least, 'record')}{' each' if len(sizes) > 1 else ''}"
+
+
+def size_rows(sizes: Labels) -> list[tuple[str, float, str]]:
+    """How many groups there are of each size, for `bars`; sizes are joined if they are many."""
+    low, top = int(sizes.min()), int(sizes.max())
+    if top - low >= MOST_BARS:
+        top = int(np.quantile(sizes, 0.95, method="higher"))
+    width = -((low - top - 1) // MOST_BARS)
+    starts = range(low, top + 1, width)
+    end = starts[-1] + width
+    counts = np.bincount(np.minimum((sizes - low) // width, len(starts))).tolist()
+    labels = [_span(start, width) for start in starts] + [f"{end:,} or more"]
+    return [(label, count, f"{count:,}") for label, count in zip(labels, counts, strict=False)]
+
+
+def _span(start: int, width: int) -> str:
+    return f"{start:,}" if width == 1 else f"{start:,}–{start + width - 1:,}"
+
+
+def column_losses(model: Any) -> dict[str, float] | None:
+    """What each column loses, by its name, if it can be computed from public attributes."""
+    if hasattr(model, "column_losses_"):
+        return model.column_losses_
+    scaler: Any = getattr(model, "scaler_", None)
+    if not (type(scaler) is StandardScaler and hasattr(model, "centroids_") and scaler.with_std):
+        return None
+    if np.ndim(scaler.n_samples_seen_) > 0:  # Values are missing.
+        return None
+    centroids = model.centroids_.astype(np.float64)
+    shares = model.group_sizes_ / model.group_sizes_.sum()
+    between = shares @ (centroids - shares @ centroids) ** 2
+    total = np.where(scaler.var_ > 0, scaler.var_, np.inf)
+    losses = np.where(scaler.var_ > 0, np.clip(1 - between / total, 0.0, 1.0), 0.0)
+    names = getattr(model, "feature_names_in_", [f"x{number}" for number in range(len(losses))])
+    return dict(zip(names, losses.tolist(), strict=True))
+
+
+def loss_rows(losses: dict[str, float]) -> list[tuple[str, float, str]]:
+    """The columns that lose most, for `bars`."""
+    ordered = sorted(losses.items(), key=lambda item: -item[1])
+    rows = [
+        (str(name)[:LONGEST_NAME], loss, percent(loss, digits=3))
+        for name, loss in ordered[:MOST_BARS]
+    ]
+    if n_others := len(ordered) - len(rows):
+        rows.append(
+            (f"{n_others:,} more", 0.0, f"up to {percent(ordered[len(rows)][1], digits=3)}")
+        )
+    return rows
+
+
+def bars(title: str, rows: list[tuple[str, float, str]]) -> str:
+    """Draw horizontal bars below a title."""
+    longest = max((length for _, length, _ in rows), default=0.0) or 1.0
+    width, height = LABEL + BAR + TEXT, ROW * (len(rows) + 1)
+    rows = [(printable(label), length, escape(text)) for label, length, text in rows]
+    summary = "; ".join(f"{escape(label)}: {text}" for label, _, text in rows)
+    title = escape(title)
+    parts = [
+        f'<svg role="img" aria-label="{title}: {summary}" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-size="12" fill="currentColor">',
+        f'<text y="12" font-weight="600">{title}</text>',
+    ]
+    for number, (label, length, text) in enumerate(rows, start=1):
+        end = LABEL + round(BAR * length / longest, 1)
+        parts += [
+            # An SVG within an SVG cuts off what is too wide all the same.
+            f'<svg y="{number * ROW}" width="{LABEL - 4}" height="{ROW}">'
+            f'<title>{escape(label)}</title><text y="12">{escape(_short(label))}</text></svg>',
+            f'<rect x="{LABEL}" y="{number * ROW + 2}" width="{end - LABEL:g}" height="12" '
+            f'fill="{BLUE}"/>',
+            f'<text x="{end + 5:g}" y="{number * ROW + 12}">{text}</text>',
+        ]
+    return "".join([*parts, "</svg>"])
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"

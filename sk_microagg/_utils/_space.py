@@ -16,7 +16,7 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import has_fit_parameter
 
 from sk_microagg._utils._deadline import warn_user
-from sk_microagg._utils._missing import MissingCoordinates, coarse_moments, n_people, take_units
+from sk_microagg._utils._statistics import MissingCoordinates, coarse_moments, n_people, take_units
 from sk_microagg._utils._target_scaler import TargetScaler
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 from sk_microagg._utils._validation import check_option, check_records, own_copy

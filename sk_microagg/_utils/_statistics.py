@@ -1,4 +1,4 @@
-"""Sizes, means and squared errors of groups; duplicates among records."""
+"""Sizes, means and squared errors of groups, also where values are missing; duplicates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sk_microagg._kernels import Partition
-from sk_microagg._utils._typing import Floats, Labels
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
+
+# In columns with missing values, scales are powers of 2 to the power of this, and centers multiples
+# of about this share of the scale: exact ones and the means of all other groups would give away the
+# only known value of a group.
+STEP = 1 / 8
+
+# In octaves, the largest step, for columns whose spread is mostly due to one person.
+LARGEST_STEP = 4.0
 
 
 def group_sizes(labels: Labels) -> Labels:
@@ -87,3 +95,117 @@ def distinct_records(X: Floats) -> tuple[Labels, Labels, Labels]:
         rows.ravel(), return_index=True, return_inverse=True, return_counts=True
     )
     return first, number, count
+
+
+def known_means(X: Array, labels: Labels, units: Array | None = None) -> Floats:
+    """Mean of the known values of each group, column by column."""
+    means = group_means(X, labels)
+    for j in np.flatnonzero(np.isnan(X).any(axis=0)):
+        averages = means_of_known(X[:, j], labels, len(means))
+        averages[too_few_known(X[:, j], labels, len(means), units)] = np.nan
+        means[:, j] = averages
+    return means
+
+
+def means_of_known(values: Array, labels: Labels, n_groups: int) -> Floats:
+    """Mean of the known values of each group, of a single column; NaN where none is known."""
+    known = ~np.isnan(values)
+    groups, numbers = np.unique(labels[known], return_inverse=True)
+    means = np.full(n_groups, np.nan)
+    means[groups] = group_means(values[known, None], numbers)[:, 0]
+    return means
+
+
+def too_few_known(
+    values: Array, labels: Labels, n_groups: int, units: Array | None = None
+) -> Booleans:
+    """Mask of the groups whose mean is not released: it is missing instead.
+
+    Most of their values are missing, or all but those of one person, which would be revealed.
+    """
+    known = ~np.isnan(values)
+    sizes = np.bincount(labels, minlength=n_groups)
+    n_known = np.bincount(labels[known], minlength=n_groups)
+    of_one = n_people(labels[known], n_groups, take_units(units, known)) == 1
+    return (2 * n_known < sizes) | (of_one & (n_people(labels, n_groups, units) > 1))
+
+
+class MissingCoordinates:
+    """Further coordinates that tell missing values apart.
+
+    A missing value lies at the mean of the known ones of its column, and as far from a known value,
+    on average, as two known ones are from each other: both up to what `coarse_moments` rounds.
+    """
+
+    def __init__(self, scaled: Floats, is_standardized: bool, units: Array | None = None) -> None:
+        missing = np.isnan(scaled)
+        n_missing = missing.sum(axis=0)
+        n_known = np.maximum(len(scaled) - n_missing, 1)
+        self._means = np.sum(scaled, axis=0, where=~missing) / n_known
+        self.columns: Labels = np.flatnonzero((n_missing > 0) & (n_missing < len(scaled)))
+        self._factors = np.ones(scaled.shape[1])
+        self.heights = np.zeros(scaled.shape[1])
+        if len(self.columns):
+            spreads = np.sum((scaled - self._means) ** 2, axis=0, where=~missing) / n_known
+            differ = np.fmax.reduce(scaled) > np.fmin.reduce(scaled)
+            for column in self.columns:
+                self._means[column], spread = coarse_moments(scaled[:, column], units)
+                spreads[column], differ[column] = spread**2, spread > 0.0
+            # If all known values are equal, missing ones are told apart as in other columns.
+            spreads[~differ] = spreads[differ].mean() if differ.any() else 1.0
+            if is_standardized:
+                share = n_missing[self.columns] / len(scaled)
+                self._factors[self.columns] = 1.0 / np.sqrt(1.0 - share**2)
+            self.heights[self.columns] = (np.sqrt(spreads) * self._factors)[self.columns]
+        self.places = self._means * self._factors
+
+    def parts(self, scaled: Floats) -> tuple[Floats, Floats]:
+        """The columns without missing values, and the further coordinates."""
+        missing = np.isnan(scaled)
+        if missing.any():
+            scaled = np.where(missing, self._means, scaled)
+        if len(self.columns):
+            scaled = scaled * self._factors
+        return scaled, missing[:, self.columns] * self.heights[self.columns]
+
+
+def coarse_moments(values: Floats, units: Array | None = None) -> tuple[float, float]:
+    """Mean and deviation of known values, so coarse that nobody's follow; deviation 0 if equal."""
+    known = ~np.isnan(values)
+    values, units = values[known], take_units(units, known)
+    center = float(values.mean())
+    deviations = values - center
+    squares = deviations**2
+    variance = float(squares.mean())
+    rounding = len(values) * np.finfo(np.float64).eps
+    if variance <= rounding * variance + (rounding * center) ** 2:  # as in StandardScaler
+        return center, 0.0
+    if units is not None:
+        deviations, squares = np.bincount(units, deviations), np.bincount(units, squares)
+    share, step = squares.max() / squares.sum(), STEP
+    if share > 0.5:
+        # By how many octaves the scale would be lower without this person.
+        octaves = -np.log2(max(1.0 - share, 1e-9)) / 2.0
+        step = min(_power_of_2_above(octaves), LARGEST_STEP)
+    # To the nearest multiple, or to a larger one if steps are large: such columns count less.
+    exponent = step * np.ceil((np.log2(variance) / 2.0 - min(step, 1.0) / 2.0) / step)
+    scale = float(2.0**exponent)
+    grid = _power_of_2_above(max(STEP * scale, np.abs(deviations).max() / len(values)))
+    return float(np.round(center / grid) * grid), scale
+
+
+def _power_of_2_above(number: float) -> float:
+    return float(2.0 ** np.ceil(np.log2(number)))
+
+
+def n_people(groups: Array, n_groups: int, units: Array | None = None) -> Labels:
+    """Number of people in each of some groups."""
+    if units is not None and len(units):
+        n_units = int(units.max()) + 1
+        groups = np.unique(groups * n_units + units) // n_units
+    return np.bincount(groups, minlength=n_groups)
+
+
+def take_units(units: Array | None, mask: Booleans) -> Array | None:
+    """The units of some records; None if there are none."""
+    return None if units is None else units[mask]

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._utils._estimator import BaseEstimator
-from sk_microagg._utils._missing import MissingCoordinates
+from sk_microagg._utils._statistics import MissingCoordinates
 from sk_microagg._utils._targets import as_numbers, check_target
 from sk_microagg._utils._typing import (
     Array,

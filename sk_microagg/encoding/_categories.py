@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array
 
-from sk_microagg._utils._missing import n_people, take_units
-from sk_microagg._utils._statistics import loss_share
+from sk_microagg._utils._statistics import loss_share, n_people, take_units
 from sk_microagg._utils._tables import check_types, import_extra
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg.encoding._frames import (

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sk_microagg._utils._missing import means_of_known, too_few_known
+from sk_microagg._utils._statistics import means_of_known, too_few_known
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg._utils._validation import LARGEST_VALUE

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from sk_microagg._utils._missing import n_people, take_units
+from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg.files._cells import Texts
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._mistyped import refuse_others

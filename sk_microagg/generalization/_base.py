@@ -14,13 +14,13 @@ from sk_microagg._model._fitted_groups import release_of
 from sk_microagg._table_roles import TableRoles, replace_columns
 from sk_microagg._utils._estimator import (
     BaseEstimator,
+    GroupsReprMixin,
     TrainingDigestMixin,
     __version__,
     complete_model,
     digest,
     warn_if_training_data,
 )
-from sk_microagg._utils._notebook import GroupsReprMixin
 from sk_microagg._utils._statistics import group_sizes
 from sk_microagg._utils._tables import as_table, cells_of, columns_of
 from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, Output, TableLike

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._kernels import RangePool
-from sk_microagg._utils._progress import ProgressCount
+from sk_microagg._utils._deadline import ProgressCount
 from sk_microagg._utils._typing import Codes, Labels
 
 

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from sk_microagg._kernels import RangeDescent, RangePartition
 from sk_microagg._microaggregate import make_refiner
-from sk_microagg._utils._deadline import interruptible, warn_if_interrupted
+from sk_microagg._utils._deadline import ProgressLine, interruptible, warn_if_interrupted
 from sk_microagg._utils._estimator import PAGE
-from sk_microagg._utils._progress import ProgressLine
 from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, Names, RandomState
 from sk_microagg._utils._validation import (
     check_count,

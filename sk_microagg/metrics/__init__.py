@@ -1,7 +1,12 @@
 """Metrics of information loss, disclosure risk and utility."""
 
 from sk_microagg._bound import Certificate
-from sk_microagg.metrics._anonymity import anonymity_level, uniqueness
+from sk_microagg.metrics._anonymity import (
+    UnchangedUniqueness,
+    anonymity_level,
+    unchanged_uniqueness,
+    uniqueness,
+)
 from sk_microagg.metrics._attribute_inference import AttributeInference, attribute_inference
 from sk_microagg.metrics._cell_enumeration import cell_enumeration
 from sk_microagg.metrics._determined import determined_columns
@@ -22,10 +27,6 @@ from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, loss_bound, optimality_gap, sse
 from sk_microagg.metrics._membership_inference import MembershipInference, membership_inference
 from sk_microagg.metrics._risk_utility import risk_utility
-from sk_microagg.metrics._unchanged import (
-    UnchangedUniqueness,
-    unchanged_uniqueness,
-)
 from sk_microagg.metrics._utility import (
     CorrelationChange,
     attribute_changes,

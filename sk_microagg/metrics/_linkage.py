@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from sk_microagg._utils._space import make_scaler, own_floats, scale
 from sk_microagg._utils._typing import Array, Floats, Labels, ScalerLike, TableLike
 from sk_microagg._utils._validation import check_n_jobs
-from sk_microagg.metrics._anonymity import row_classes
+from sk_microagg.metrics._anonymity import expected_if_linked, n_own, row_classes
 from sk_microagg.metrics._mixed import MixedPair, are_numbers, check_pair, nearest_rows
 from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
@@ -228,31 +228,11 @@ def linkage_one_to_one(
 def _linkage(classes: Labels, is_linked: Array, units: Array | None) -> RecordLinkage:
     """The linkage, given whether or how probably each record is linked to its own class."""
     sizes = np.bincount(classes)
-    n_own = _n_own(classes, units)
     return RecordLinkage(
         linked=float(is_linked.mean()),
-        expected_matches=float((is_linked * n_own / sizes[classes]).mean()),
+        expected_matches=float((is_linked * n_own(classes, units) / sizes[classes]).mean()),
         expected_if_linked=expected_if_linked(classes, units),
     )
-
-
-def expected_if_linked(classes: Labels, units: Array | None) -> float:
-    """How probably a random record of their class, or of the unit's best one, is of their unit."""
-    sizes = np.bincount(classes)
-    if units is None:
-        return len(sizes) / len(classes)
-    best = np.zeros(int(units.max()) + 1)
-    np.maximum.at(best, units, _n_own(classes, units) / sizes[classes])
-    return float(best[units].mean())
-
-
-def _n_own(classes: Labels, units: Array | None) -> Array:
-    """How many records of its class belong to the unit of each record, itself included."""
-    if units is None:
-        return np.ones(len(classes))
-    pairs = classes * (int(units.max()) + 1) + units
-    _, pair, counts = np.unique(pairs, return_inverse=True, return_counts=True)
-    return counts[pair]
 
 
 def cheapest_assignment(costs: Floats, points: Labels, sizes: Labels) -> Labels:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sk_microagg._bound import Certificate
-from sk_microagg._certificate import (
+from sk_microagg._utils._typing import Axes, Estimator, Figure, Floats, Line2D, TableLike
+from sk_microagg._utils._validation import check_number
+from sk_microagg.metrics._loss import (
     certify,
     check_bound_trace,
     check_can_be_certified,
 )
-from sk_microagg._utils._typing import Axes, Estimator, Figure, Floats, Line2D, TableLike
-from sk_microagg._utils._validation import check_number
 from sk_microagg.plotting._common import BLUE, FILL, INK, axes_for, percent_axis, tidy
 from sk_microagg.plotting._convergence_display import check_trace, total_of, trace_of
 

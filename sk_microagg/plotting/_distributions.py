@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._utils._formatting import bound_in_words, share_of_people, whole_percent
-from sk_microagg._utils._missing import n_people, take_units
+from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg._utils._tables import DATE, cells_of, column_names, columns_of, missing_cells
 from sk_microagg._utils._typing import Array, Floats
 from sk_microagg.generalization._grid import ends_of_intervals

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sk_microagg._utils._deadline import ProgressLine, seconds_left
 from sk_microagg._utils._estimator import BaseEstimator
-from sk_microagg._utils._progress import ProgressLine, seconds_left
 from sk_microagg._utils._typing import (
     Estimator,
     Floats,

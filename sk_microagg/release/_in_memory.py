@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sk_microagg._certificate import certify
 from sk_microagg._utils._deadline import interruptible, is_interrupted, shared_interrupt
 from sk_microagg._utils._tables import check_report_extra
 from sk_microagg.files._format import Format, file_of_input, name_of_input
@@ -27,6 +26,7 @@ from sk_microagg.generalization._grid import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._groups import homogeneity_of_both
+from sk_microagg.metrics._loss import certify
 from sk_microagg.release._cautions import (
     identifiers,
     several_rows,

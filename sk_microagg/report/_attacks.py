@@ -15,14 +15,14 @@ from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import share_in_words, share_of_people, shown_name
-from sk_microagg._utils._missing import take_units
+from sk_microagg._utils._statistics import take_units
 from sk_microagg._utils._tables import as_table, columns_of, missing_cells
 from sk_microagg._utils._targets import as_target, has_classes
 from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.metrics import membership_inference, record_linkage
-from sk_microagg.metrics._anonymity import codes_of, row_classes
+from sk_microagg.metrics._anonymity import number_values, row_classes
 from sk_microagg.metrics._attribute_inference import AttributeAttack, draw_records
 from sk_microagg.metrics._disclosure import INTERVAL
 from sk_microagg.metrics._linkage import MOST_PAIRS, linkage_of, linkage_one_to_one
@@ -181,7 +181,7 @@ def measure_membership(
 def _halves(target, unit):
     """Members and as many others, both at random; of a person, all records or nearly none."""
     is_known = ~missing_cells(target)
-    person_of = np.arange(len(is_known)) if unit is None else codes_of(as_column(unit))
+    person_of = np.arange(len(is_known)) if unit is None else number_values(as_column(unit))
     rank_of_person = np.random.RandomState(0).permutation(person_of.max() + 1)
     order = np.argsort(rank_of_person[person_of], kind="stable")
     order = order[is_known[order]]
@@ -196,7 +196,7 @@ def _labels(values):
     values = as_target(values)
     if values.dtype.kind in "iuf" and not has_classes(values):
         return values.astype(np.float64), True
-    return codes_of(values), False
+    return number_values(values), False
 
 
 def _release_of(X, estimator, members, target, pair, roles):

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._bound import Certificate
-from sk_microagg._certificate import certificate_of, certify, check_can_be_certified
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._tables import check_report_extra, columns_of
 from sk_microagg._utils._typing import DataFrame, Estimator, FilePath, TableLike
@@ -24,6 +23,7 @@ from sk_microagg._utils._writing import check_page_name, released_file
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.generalization._base import check_generalizes_all
 from sk_microagg.metrics._linkage import units_of
+from sk_microagg.metrics._loss import certificate_of, certify, check_can_be_certified
 from sk_microagg.plotting._common import categorical_columns
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.report._attacks import target_of

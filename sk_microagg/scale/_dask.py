@@ -14,9 +14,13 @@ from sk_microagg._aggregation import check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_of_one_group
 from sk_microagg._model._points import routing_of
 from sk_microagg._table_roles import TableRoles
-from sk_microagg._utils._estimator import BaseEstimator, __version__, complete_model
-from sk_microagg._utils._notebook import GroupsReprMixin
-from sk_microagg._utils._progress import ProgressLine
+from sk_microagg._utils._deadline import ProgressLine
+from sk_microagg._utils._estimator import (
+    BaseEstimator,
+    GroupsReprMixin,
+    __version__,
+    complete_model,
+)
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._typing import (
     Array,

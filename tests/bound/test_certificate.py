@@ -5,9 +5,9 @@ import pytest
 from marks import in_one_case
 
 from sk_microagg import MicroAggregator
-from sk_microagg._certificate import Certificate, certificate_of, certify
 from sk_microagg._utils._space import scale
 from sk_microagg.metrics import loss_bound
+from sk_microagg.metrics._loss import Certificate, certificate_of, certify
 
 X = np.random.RandomState(0).gamma(2, size=(60, 2))
 

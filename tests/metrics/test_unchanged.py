@@ -9,8 +9,8 @@ import pytest
 from marks import in_one_case
 
 from sk_microagg.metrics import (
+    _anonymity,
     _determined,
-    _unchanged,
     determined_columns,
     record_linkage,
     unchanged_uniqueness,
@@ -71,7 +71,7 @@ def test_a_constant_column_changes_no_figure(has_units):
 
 
 def test_work_is_bounded_and_the_columns_with_most_values_come_first(monkeypatch):
-    monkeypatch.setattr(_unchanged, "MOST_ROWS", 100 * 30)
+    monkeypatch.setattr(_anonymity, "MOST_ROWS", 100 * 30)
     rng = np.random.default_rng(0)
     table = pd.DataFrame({f"c{j}": rng.integers(0, 2 + 5 * (j == 8), 100) for j in range(9)})
     table["id"] = range(100)

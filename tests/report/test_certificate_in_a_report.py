@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-import sk_microagg._certificate
+import sk_microagg.metrics._loss
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg._utils._space import scale
 from sk_microagg.metrics import loss_bound
@@ -65,7 +65,7 @@ def test_nobody_has_to_know(path, aggregator):
 def test_what_was_proven_before_is_not_proven_again(path, aggregator, monkeypatch):
     scaled = scale(aggregator.scaler_, X)
     proof = loss_bound(scaled, 4, time_limit=0.2, return_trace=True)
-    monkeypatch.setattr(sk_microagg._certificate, "loss_bound", None)
+    monkeypatch.setattr(sk_microagg.metrics._loss, "loss_bound", None)
     gap = 100 * (aggregator.information_loss_ / proof[0] - 1)
     told = re.search(r"At most (\S+)% above the optimum", words(report(path, aggregator, proof)))
     assert gap - 1e-9 <= float(told[1]) <= gap * 1.01 + 1e-4

@@ -10,7 +10,7 @@ from marks import in_one_case
 from terminals import Terminal
 
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._progress import (
+from sk_microagg._utils._deadline import (
     SECONDS_BETWEEN_TEXTS,
     WIDTH,
     ProgressCount,
@@ -37,7 +37,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("sk_microagg._utils._progress.time", clock)
+    monkeypatch.setattr("sk_microagg._utils._deadline.time", clock)
     monkeypatch.setattr("sk_microagg.refiners._base.time", clock)
     return clock
 
