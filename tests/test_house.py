@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "sk_microagg"
 # a module or inside a function. Parts in one row do not know each other. "" is the package's own
 # __init__.py with the public names.
 LAYERS = [
-    ["_kernels"],
+    ["_kernels", "_choices"],
     ["_utils"],
     ["_table_roles"],
     ["privacy", "_model", "_bound"],

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 import shlex
 import sys
 import time
 from argparse import Namespace
 from typing import Any
 
-from sklearn.datasets import load_diabetes
-
-from sk_microagg import MicroAggregator
+from sk_microagg._choices import BUILDERS, REFINERS
 from sk_microagg._utils._formatting import decimals_of, percent, printable
-from sk_microagg._utils._writing import released_file
-from sk_microagg.builders import BUILDERS
-from sk_microagg.datasets._visits import visits_csv
-from sk_microagg.files._format import check_target
 from sk_microagg.files._messages import Option, RequestError
-from sk_microagg.metrics import anonymity_level
-from sk_microagg.refiners import REFINERS
 
 N_ROWS = 6
 NEXT = "release.csv -k 5 --drop id --sensitive diagnosis --report report.html"
@@ -28,7 +18,7 @@ NEXT = "release.csv -k 5 --drop id --sensitive diagnosis --report report.html"
 
 def anonymize(options: Namespace) -> None:
     """Release a file, and print what was done."""
-    # The other commands need no extra.
+    # Each command imports only what it needs: `methods` answers at once.
     from sk_microagg._cli._terminal import WARNING, CommandProgress, print_as_json, print_facts
     from sk_microagg._cli._typed_request import TypedRequest
     from sk_microagg.release import release_file
@@ -57,15 +47,8 @@ def methods(options: Namespace) -> None:
     """Print the name and a summary of each builder and refiner."""
     for title, known in (("builders", BUILDERS), ("refiners", REFINERS)):
         print(f"{title} (--{title[:-1]})")
-        for name, method in known.items():
-            print(f"  {name:<23}{_summary_of(method)}")
-    print(f"  {'none':<23}Keep the groups as they were built.")
-
-
-def _summary_of(method: Any) -> str:
-    """The first paragraph of a docstring, without references to others."""
-    first = (inspect.getdoc(method) or "").split("\n\n")[0]
-    return re.sub(r" \[\d+\]_", "", " ".join(first.split()))
+        for name, summary in known.items():
+            print(f"  {name:<23}{summary}")
 
 
 def demo(options: Namespace) -> None:
@@ -78,6 +61,10 @@ def demo(options: Namespace) -> None:
 
 def _write_visits(path: str, *, force: bool) -> None:
     """Write the made-up table of the documentation, and print what to do with it."""
+    from sk_microagg._utils._writing import released_file
+    from sk_microagg.datasets._visits import visits_csv
+    from sk_microagg.files._format import check_target
+
     if not path.lower().endswith(".csv"):
         text = "{option}: the name of the file must end in .csv."
         raise RequestError("no_csv", text, option=Option("write", path))
@@ -91,6 +78,11 @@ def _write_visits(path: str, *, force: bool) -> None:
 
 def _anonymize_patients(k: int = 5) -> None:
     """Anonymize the diabetes patients of scikit-learn and print what was done."""
+    from sklearn.datasets import load_diabetes
+
+    from sk_microagg import MicroAggregator
+    from sk_microagg.metrics import anonymity_level
+
     patients = load_diabetes(scaled=False)
     aggregator = MicroAggregator(k=k)
     start = time.perf_counter()

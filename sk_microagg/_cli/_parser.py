@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from difflib import get_close_matches
+from importlib.metadata import version
 from typing import Any, NoReturn
 
-from sk_microagg import KAIM, TableAggregator
+from sk_microagg._choices import BUILDERS, FRONTS, REFINERS
 from sk_microagg._cli._arguments import (
     Once,
     at_least_1,
@@ -21,11 +22,7 @@ from sk_microagg._cli._arguments import (
     share,
     texts,
 )
-from sk_microagg._utils._estimator import __version__
 from sk_microagg._utils._formatting import printable
-from sk_microagg.builders import BUILDERS
-from sk_microagg.privacy._registry import known_constraints
-from sk_microagg.refiners import REFINERS
 
 WRONG_USAGE = 2
 
@@ -131,7 +128,7 @@ def make_parser() -> Any:
         allow_abbrev=False,
     )
     parser.about_help = f"shows the commands, and {parser.prog} COMMAND --help their options"
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version('sk-microagg')}")
     commands = parser.add_subparsers(title="commands", required=True)
     _add_anonymize(_command(commands, "anonymize", "make a table k-anonymous", ANONYMIZE, FILES))
     _add_explore(_command(commands, "explore", "choose on a local web page", EXPLORE, FILES))
@@ -233,13 +230,12 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--builder",
         choices=BUILDERS,
-        help=f"how groups are made; default: {TableAggregator().builder}",
+        help="how groups are made; default: mdav",
     )
     parser.add_argument(
         "--refiner",
-        choices=[*REFINERS, "none"],
-        help=f"how groups are improved; default: {TableAggregator().refiner}, or {KAIM().refiner} "
-        "with --method kaim",
+        choices=REFINERS,
+        help="how groups are improved; default: auto, or local_search with --method kaim",
     )
     parser.add_argument(
         "--time-limit",
@@ -315,14 +311,15 @@ def _add_roles(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_constraints(parser: argparse.ArgumentParser) -> None:
-    for constraint in known_constraints().values():
-        for option in constraint.front.options:
-            is_word = isinstance(option.kind, tuple)
-            allowed = {"choices": option.kind} if is_word else {"type": TYPES[option.kind]}
+    for front in FRONTS.values():
+        for option in front.options:
+            allowed: Any = {"choices": option.kind}
+            if isinstance(option.kind, str):
+                allowed = {"type": TYPES[option.kind]}
             parser.add_argument(
                 f"--{option.name.replace('_', '-')}",
                 default=option.default,
-                metavar=None if is_word else option.name[0].upper(),
+                metavar=option.name[0].upper() if isinstance(option.kind, str) else None,
                 help=option.help,
                 **allowed,
             )

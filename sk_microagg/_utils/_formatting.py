@@ -1,15 +1,17 @@
-"""Numbers as text, in one format for messages, plots and reports."""
+"""Numbers as text, in one format for messages, plots and reports.
+
+The command line imports it before it knows what to do, so NumPy is imported where it is needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Context, Decimal
 from math import ceil, floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from sk_microagg._utils._typing import Array
+if TYPE_CHECKING:
+    from sk_microagg._utils._typing import Array
 
 # Shares that are this close to 0 or 1 differ from them by rounding only.
 ROUNDING = 1e-12
@@ -122,6 +124,8 @@ def fewest_records(k, units=None):
     fewest = max(k, FEWEST_RECORDS)
     if units is None:
         return fewest
+    import numpy as np
+
     of_largest = np.sort(np.bincount(units))[::-1][: fewest - 1]
     enough = FewestOfPeople(of_largest.sum() + 1)
     enough.people = fewest
@@ -136,6 +140,8 @@ class ShareOfPeople(float):
 
 def share_of_people(rows, units):
     """The share of the records in a mask, with the people behind it where some have several."""
+    import numpy as np
+
     share = float(np.mean(rows))
     if units is None:
         return share
@@ -287,6 +293,8 @@ def shown_name(name: object) -> str:
 
 def decimals_of(floats: Array) -> int | None:
     """The smallest number of decimals with which floats are written exactly; None if too many."""
+    import numpy as np
+
     known = floats[np.isfinite(floats)]
     wide = known.astype(np.float64)
     for decimals in range(MOST_DECIMALS // (1 if known.dtype.itemsize > 4 else 2)):

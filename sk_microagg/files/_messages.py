@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import ClassVar
 
+from sk_microagg._choices import FRONTS
 from sk_microagg._utils._formatting import shown
-from sk_microagg.privacy._registry import CONSTRAINTS
 
 
 class Option:
@@ -70,7 +70,10 @@ class Voice:
         name, value, column = option.name, option.value, option.column
         if column is not None:
             return f"{name}={[column] if value is None else {column: value}!r}"
-        if name in CONSTRAINTS:
+        if name in FRONTS:
+            # It imports what the command line does without.
+            from sk_microagg.privacy._registry import CONSTRAINTS
+
             kind = CONSTRAINTS[name].__name__
             return kind if value is None else f"privacy={kind}({value!r})"
         return name if value is None else f"{name}={value!r}"

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sk_microagg._choices import FRONTS, Front
 from sk_microagg._kernels import CallbackGuard
 from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._typing import Array, Booleans, Labels
-from sk_microagg.privacy._registry import CONSTRAINTS, Front
+from sk_microagg.privacy._registry import CONSTRAINTS
 
 
 class Constraint(BaseEstimator, metaclass=ABCMeta):
@@ -65,7 +66,8 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         super().__init_subclass__(**settings)
         front = cls.__dict__.get("front")
         if front is not None:
-            CONSTRAINTS[front.options[0].name] = cls
+            name = front.options[0].name
+            CONSTRAINTS[name], FRONTS[name] = cls, front
 
     @classmethod
     def from_options(cls, values: Mapping[str, Any]) -> Constraint | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sk_microagg._choices import FRONTS
 from sk_microagg._utils._formatting import rounded_up
 from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._typing import Array, Booleans, Codes, Labels
@@ -12,7 +13,6 @@ from sk_microagg._utils._validation import check_number
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._codes import GroupCounts, as_column, codes_of, have_order, order_codes
 from sk_microagg.privacy._earth_mover import EqualDistance, OrderedDistance, TreeDistance
-from sk_microagg.privacy._registry import ConstraintOption, Front
 
 OPTIONS = ("auto", "ordered", "equal")
 
@@ -73,24 +73,7 @@ class TCloseness(Constraint):
     array([ True,  True])
     """
 
-    front = Front(
-        title="t-closeness",
-        options=(
-            ConstraintOption(
-                "t",
-                "t",
-                "share",
-                "each group has nearly the distribution of the whole table in every sensitive "
-                "column: the earth mover's distance, over the order of numbers, and between "
-                "equally distant values of other columns, is at most T, from 0 to 1",
-            ),
-        ),
-        label="Distance from the whole table (t)",
-        meaning="The sensitive values of each group are distributed nearly as in the whole table. "
-        "0 would be exactly so; 1 demands nothing.",
-        choice="At most {}",
-        choices=(0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1),
-    )
+    front = FRONTS["t"]
 
     def __init__(self, t: float = 0.2, distance: Any = "auto", column: Hashable = None) -> None:
         self.t = t

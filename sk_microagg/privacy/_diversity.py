@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import DistinctGuard, EntropyGuard, RecursiveGuard
 from sk_microagg._utils._formatting import rounded_down
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 from sk_microagg._utils._validation import check_count, check_number, check_option
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._codes import GroupCounts, codes_of
-from sk_microagg.privacy._registry import ConstraintOption, Front
 
 # Relative to l: the entropy of l equally frequent values may be a little below log l by rounding.
 ROUNDING = 1e-9
@@ -75,32 +75,7 @@ class LDiversity(Constraint):
     array([False,  True])
     """
 
-    front = Front(
-        title="l-diversity",
-        options=(
-            ConstraintOption(
-                "l",
-                "l",
-                "diversity",
-                "each group has at least L different values in every sensitive column",
-            ),
-            ConstraintOption(
-                "l_kind",
-                "kind",
-                ("distinct", "entropy", "recursive"),
-                "entropy: values as hard to predict as L equally frequent ones; recursive: the "
-                "most frequent value occurs less than C times as often as all but the L - 1 most "
-                "frequent ones together. Default: %(default)s",
-                "distinct",
-            ),
-            ConstraintOption("c", "c", "positive", "for --l-kind recursive"),
-        ),
-        label="Different sensitive values (l)",
-        meaning="Each group has at least this many different values of every sensitive column: "
-        "nobody learns a value for sure.",
-        choice="At least {}",
-        choices=(2, 3, 4, 5, 6, 8, 10),
-    )
+    front = FRONTS["l"]
 
     def __init__(
         self,

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import DistinctGuard, RecursiveGuard
 from sk_microagg._utils._formatting import at_most, rounded_up
 from sk_microagg._utils._typing import Array, Booleans, Labels
 from sk_microagg._utils._validation import check_count, check_number
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._codes import GroupCounts, codes_of
-from sk_microagg.privacy._registry import ConstraintOption, Front
 
 # Relative to the largest share: a share that users compute, such as 1 - 0.8, may be a little less.
 ROUNDING = 1e-9
@@ -129,23 +129,7 @@ class UnitShare(Constraint):
 
     is_about_units = True
 
-    front = Front(
-        title="unit share",
-        options=(
-            ConstraintOption(
-                "unit_share",
-                "at_most",
-                "positive_share",
-                "of the rows of a group, at most this share belongs to one person, above 0 and at "
-                "most 1; needs --unit",
-            ),
-        ),
-        label="Rows of one unit in a group",
-        meaning="No person has more than this share of the rows of a group: otherwise a row is "
-        "that person's more often than 1 in k.",
-        choice="At most {}",
-        choices=(0.05, 0.1, 0.2, 0.25, 0.33, 0.5),
-    )
+    front = FRONTS["unit_share"]
 
     def __init__(self, at_most: float = 0.2) -> None:
         self.at_most = at_most
