@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from sk_microagg._utils._estimator import __version__
     from sk_microagg._utils._target_scaler import TargetScaler
     from sk_microagg.generalization import KAIM
+    from sk_microagg.privacy import LDiversity, TCloseness
 
 __all__ = [
     "KAIM",
+    "LDiversity",
     "MicroAggregator",
+    "TCloseness",
     "TableAggregator",
     "TargetScaler",
     "TrainOnRelease",
@@ -26,7 +29,9 @@ __all__ = [
 # first use: the command line answers at once.
 _MODULES = {
     "KAIM": "generalization",
+    "LDiversity": "privacy",
     "MicroAggregator": "_microaggregator",
+    "TCloseness": "privacy",
     "TableAggregator": "_table_aggregator",
     "TargetScaler": "_utils._target_scaler",
     "TrainOnRelease": "_train",

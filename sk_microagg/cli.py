@@ -40,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     --------
     >>> from sk_microagg.cli import main
     >>> main(["demo"])  # doctest: +ELLIPSIS
-    The diabetes table of scikit-learn: 442 patients, 10 columns, k = 5
+    A hospital's table of 300 made-up patients, each of them unique. The first:
+    <BLANKLINE>
     ...
     smallest group    5
     ...

@@ -6,10 +6,9 @@ import shlex
 import sys
 import time
 from argparse import Namespace
-from typing import Any
 
 from sk_microagg._choices import BUILDERS, REFINERS
-from sk_microagg._utils._formatting import decimals_of, percent, printable
+from sk_microagg._utils._formatting import percent, printable
 from sk_microagg.files._messages import Option, RequestError
 
 N_ROWS = 6
@@ -54,7 +53,7 @@ def methods(options: Namespace) -> None:
 def demo(options: Namespace) -> None:
     """Anonymize a table and print what was done, or write a table to try the commands on."""
     if options.write is None:
-        _anonymize_patients()
+        _release_visits()
     else:
         _write_visits(options.write, force=options.force)
 
@@ -76,36 +75,30 @@ def _write_visits(path: str, *, force: bool) -> None:
     print(f"    sk-microagg anonymize {printable(shlex.quote(path))} {NEXT}")
 
 
-def _anonymize_patients(k: int = 5) -> None:
-    """Anonymize the diabetes patients of scikit-learn and print what was done."""
-    from sklearn.datasets import load_diabetes
-
-    from sk_microagg import MicroAggregator
+def _release_visits(k: int = 5) -> None:
+    """Release the made-up patients of the documentation, and print what was done and is next."""
+    from sk_microagg import TableAggregator
+    from sk_microagg.datasets import load_visits
     from sk_microagg.metrics import anonymity_level
 
-    patients = load_diabetes(scaled=False)
-    aggregator = MicroAggregator(k=k)
+    visits = load_visits()
+    aggregator = TableAggregator(k=k, drop="id", sensitive="diagnosis")
     start = time.perf_counter()
-    release = aggregator.fit_transform(patients.data)
+    release = aggregator.fit_transform(visits)
     seconds = time.perf_counter() - start
 
-    n_records, n_columns = patients.data.shape
-    print(f"The diabetes table of scikit-learn: {n_records} patients, {n_columns} columns, k = {k}")
-    print()
-    print(f"groups            {aggregator.n_groups_}")
+    print(
+        f"A hospital's table of {len(visits)} made-up patients, each of them unique. The first:\n"
+    )
+    print(visits.head(N_ROWS).to_string(index=False))
+    print(f"\nA release with k = {k}, without names, and with diagnoses as they are:\n")
+    print(release.head(N_ROWS).to_string(index=False))
+    print(f"\ngroups            {aggregator.n_groups_}")
     print(f"smallest group    {aggregator.group_sizes_.min()}")
-    level = anonymity_level(release)
-    print(f"anonymity level   {level}  (every combination of values occurs at least this often)")
+    level = anonymity_level(release.drop(columns="diagnosis"))
+    print(f"anonymity level   {level}  (every combination but the diagnosis occurs this often)")
     print(f"information loss  {percent(aggregator.information_loss_)}")
     print(f"seconds           {seconds:.3f}")
-    decimals = [decimals_of(column) for column in patients.data.T]
-    for title, table in (("before", patients.data), ("after", release)):
-        print(f"\nFirst rows {title}")
-        _print_table(patients.feature_names, table[:N_ROWS], decimals)
-
-
-def _print_table(names: list, rows: Any, decimals: list) -> None:
-    print("".join(f"{name:>9}" for name in names))
-    for row in rows:
-        cells = zip(row, decimals, strict=True)
-        print("".join(f"{value:9.{digits}f}" for value, digits in cells))
+    print("\nDo the same with a file, and write a report; then take a table of your own:\n")
+    print("    sk-microagg demo --write visits.csv")
+    print(f"    sk-microagg anonymize visits.csv {NEXT}")

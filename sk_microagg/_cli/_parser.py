@@ -79,8 +79,8 @@ command line that does the same. It ends with Ctrl-C, or when the page is closed
 """
 
 DEMO = """\
-Anonymize a table that ships with scikit-learn and show the result; or, with --write, write a
-made-up table of 300 patients to try the other commands on.
+Anonymize a made-up table of 300 patients and show the result; or, with --write, write this table to
+a file, to try the other commands on.
 """
 
 KINDS = {

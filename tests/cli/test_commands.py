@@ -13,21 +13,25 @@ from sk_microagg.datasets import load_visits
 from sk_microagg.refiners import REFINERS
 
 
-def test_the_result_is_printed(run):
+def test_the_demo_shows_the_patients_of_the_documentation(run, tmp_path, monkeypatch):
     code, printed, _ = run("demo")
     assert code == 0
     assert int(re.search(r"smallest group +(\d+)", printed)[1]) >= 5
     assert int(re.search(r"anonymity level +(\d+)", printed)[1]) >= 5
-    assert 442 // 9 <= int(re.search(r"groups +(\d+)", printed)[1]) <= 442 // 5
+    assert 300 // 9 <= int(re.search(r"groups +(\d+)", printed)[1]) <= 300 // 5
     assert re.search(r"information loss +\d+\.\d%", printed)
     assert re.search(r"seconds +\d+\.\d+", printed)
-    before, after = printed.split("First rows before")[1].split("First rows after")
-    assert len(before.split()) == len(after.split()) == 7 * 10
-    # Ages are whole numbers, also in the release.
-    decimals = [0, 0, 1, 2, 0, 1, 1, 2, 4, 0]
-    for table in (before, after):
-        for row in table.strip().splitlines()[1:]:
-            assert [len(cell.partition(".")[2]) for cell in row.split()] == decimals
+    before, after = (part.splitlines()[:7] for part in printed.split("\n\n")[1:4:2])
+    visits = load_visits()
+    assert [row.split() for row in before[1:]] == visits.head(6).astype(str).values.tolist()
+    assert after[0].split() == [*visits.columns.drop("id")]
+    assert [row.split()[-1] for row in after[1:]] == visits["diagnosis"].head(6).tolist()
+    # What it says comes next works as it is.
+    monkeypatch.chdir(tmp_path)
+    for line in printed.splitlines()[-2:]:
+        command, *arguments = shlex.split(line)
+        assert command == "sk-microagg"
+        assert run(*arguments).code == 0
 
 
 def test_a_table_to_try_the_commands_on(run, tmp_path, monkeypatch):
