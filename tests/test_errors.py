@@ -440,13 +440,13 @@ class Returns:
 @in_one_case(
     ("labels", "message"),
     [
-        (np.repeat([0, 1], [16, 4]), "a group of 4 records: every group must have at least k=5"),
-        (np.arange(20), "a group of 1 records: every group must have at least k=5"),
-        (np.zeros(19, dtype=int), r"shape \(19,\) and type int64: they must be 20 integers"),
-        (np.zeros((20, 1), dtype=int), r"shape \(20, 1\) and type int64: they must be 20 integers"),
-        (np.zeros(20), r"shape \(20,\) and type float64: they must be 20 integers"),
-        (np.full(20, "a"), r"shape \(20,\) and type <U1: they must be 20 integers"),
-        (None, r"shape \(\) and type object: they must be 20 integers"),
+        (np.repeat([0, 1], [16, 4]), r"a group of 4 records: .*k=5\b"),
+        (np.arange(20), r"a group of 1 records: .*k=5\b"),
+        (np.zeros(19, dtype=int), r"shape \(19,\) and type int64\b"),
+        (np.zeros((20, 1), dtype=int), r"shape \(20, 1\) and type int64\b"),
+        (np.zeros(20), r"shape \(20,\) and type float64\b"),
+        (np.full(20, "a"), r"shape \(20,\) and type <U1\b"),
+        (None, r"shape \(\) and type object\b"),
     ],
 )
 def test_labels_that_are_no_k_partition(X, part, labels, message):

@@ -217,7 +217,7 @@ class DropsARecord(FunctionTransformer):
 
 
 def test_scaler_must_keep_the_number_of_records(X):
-    with pytest.raises(ValueError, match="returned 59 records for 60; it must not"):
+    with pytest.raises(ValueError, match="59 records for 60"):
         MicroAggregator(scaler=DropsARecord()).fit(X)
 
 

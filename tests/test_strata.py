@@ -209,14 +209,14 @@ def test_other_errors_leave_nothing_behind_either(X):
 @in_one_case(
     ("fitted", "given", "message"),
     [
-        (REGIONS, None, r"^strata was not given, but the estimator was fitted with strata\.$"),
-        (None, ["west"] * 3, r"^strata was given, but the estimator was fitted without strata\.$"),
+        (REGIONS, None, r"^strata was not given"),
+        (None, ["west"] * 3, r"^strata was given"),
         (
             REGIONS,
             ["east", "west", None],
-            r"^strata has unknown values: every stratum must be one of those in fit\.$",
+            r"^strata has unknown values",
         ),
-        (REGIONS, ["west"], r"^strata has 1 records: it must have those of X, 3\.$"),
+        (REGIONS, ["west"], r"^strata has 1 records"),
     ],
 )
 def test_transform_needs_the_strata_of_fit(X, fitted, given, message):
@@ -232,7 +232,7 @@ def test_transform_needs_the_strata_of_fit(X, fitted, given, message):
 def test_a_single_group_gets_a_warning(X):
     aggregator = MicroAggregator(4, privacy=TCloseness(0.0))
     # A prime number of records, all different: nothing smaller has the same distribution.
-    with pytest.warns(UserWarning, match="^All records are in one group: no smaller groups"):
+    with pytest.warns(UserWarning, match=r"^All records are in one group"):
         aggregator.fit(X[:397], sensitive=np.arange(397))
     assert aggregator.n_groups_ == 1
     assert aggregator.information_loss_ == pytest.approx(1)
@@ -241,7 +241,7 @@ def test_a_single_group_gets_a_warning(X):
 def test_a_stratum_that_is_a_single_group_gets_a_warning(X):
     is_ill = np.arange(400) == 399
     strata = np.arange(400) >= 350
-    with pytest.warns(UserWarning, match="^All records of a stratum are in one group"):
+    with pytest.warns(UserWarning, match=r"^All records of a stratum are in one group"):
         aggregator = MicroAggregator(4, privacy=LDiversity(2)).fit(
             X, sensitive=np.where(strata, is_ill, AGES > 50), strata=strata
         )
@@ -259,11 +259,11 @@ def test_no_warning_if_k_alone_makes_a_single_group(X):
 def test_transform_of_the_training_data_gets_a_warning_under_constraints(X):
     aggregator = MicroAggregator(4, privacy=TCloseness(0.1)).fit(X, sensitive=AGES)
     assert not aggregator.exact_transform_
-    with pytest.warns(UserWarning, match="^transform was given the training data"):
+    with pytest.warns(UserWarning, match=r"^transform was given the training data"):
         aggregator.transform(X)
 
 
 def test_microaggregate_warns_of_a_single_group(X):
-    with pytest.warns(UserWarning, match="^All records are in one group: no smaller groups"):
+    with pytest.warns(UserWarning, match=r"^All records are in one group"):
         labels = microaggregate(X[:397], 4, privacy=TCloseness(0.0), sensitive=np.arange(397))
     assert labels.max() == 0

@@ -420,6 +420,6 @@ def test_with_k_of_1_the_release_is_the_table(estimator):
 def test_columns_of_shares_do_not_take_the_names_of_others():
     table = pd.DataFrame({"sex": ["f", "f", "m", "m"], "sex=f": [1, 2, 3, 4]})
     aggregator = TableAggregator(k=2, categories="shares", sensitive="sex=f")
-    with pytest.raises(ValueError, match="Column 'sex' would be released as 'sex=f'"):
+    with pytest.raises(ValueError, match=r"Column 'sex' .*'sex=f'"):
         aggregator.fit(table)
     assert not hasattr(aggregator, "labels_")

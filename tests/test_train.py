@@ -241,11 +241,11 @@ def test_a_column_transformer_may_change_the_order_only_with_names(X, y, new):
         remainder="passthrough",
         verbose_feature_names_out=False,
     )
-    with pytest.raises(ValueError, match="returned other columns than those of X, or in another"):
+    with pytest.raises(ValueError, match="other columns"):
         TrainOnRelease(LogisticRegression(), some).fit(frame, y)
     named = some.set_output(transform="pandas")
     numbered = clone(named).set_params(transformers=[("some", FAST, [2, 0])])
-    with pytest.raises(ValueError, match="returned other columns than those of X, or in another"):
+    with pytest.raises(ValueError, match="other columns"):
         TrainOnRelease(LogisticRegression(), numbered).fit(X, y)
     model = TrainOnRelease(LogisticRegression(), named).fit(frame, y)
     by_hand = LogisticRegression().fit(named.fit_transform(frame), y)
@@ -271,7 +271,7 @@ def test_an_anonymizer_that_adds_columns_is_rejected(X, y):
 @in_one_case("make", [np.asarray, lambda X: pd.DataFrame(X, columns=COLUMNS)])
 def test_an_anonymizer_that_changes_units_is_rejected(X, y, make):
     scaled = make_pipeline(StandardScaler(), FAST)
-    with pytest.raises(ValueError, match="returned numbers outside the range of those of X"):
+    with pytest.raises(ValueError, match="outside the range"):
         TrainOnRelease(LogisticRegression(), scaled).fit(make(X), y)
 
 

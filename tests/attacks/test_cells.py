@@ -54,11 +54,11 @@ def test_what_is_determined():
 
 def test_bad_values():
     aggregator = MicroAggregator(k=2).fit(people(20, AGES, RATINGS))
-    with pytest.raises(ValueError, match=r"^values of 1 columns must be those of the 2 columns"):
+    with pytest.raises(ValueError, match=r"^values of 1 columns"):
         cell_enumeration(aggregator, [AGES])
     with pytest.raises(ValueError, match=r"^values allow 1e\+08 different records"):
         cell_enumeration(aggregator, [range(10_000)] * 2)
-    with pytest.raises(ValueError, match=r"^values of each column must be multiples of one step"):
+    with pytest.raises(ValueError, match=r"^values .* one step"):
         cell_enumeration(aggregator, [[18, 19, 20.5], RATINGS])
 
 
@@ -84,7 +84,7 @@ def test_a_model_without_cells_tells_its_release_and_nothing_else(estimator, mak
     needs_cells = [stripped.transform, stripped.score]
     needs_cells += [stripped.format, stripped.certificate] if hasattr(stripped, "format") else []
     for method in needs_cells:
-        with pytest.raises(NotFittedError, match=r"Aggregator holds only its release, .* no cells"):
+        with pytest.raises(NotFittedError, match="holds only its release"):
             method(X)
     kept = {name for name in vars(stripped) if not name.endswith("_")} - {*fitted.get_params()}
     assert kept <= {"_names", "_released", "_sk_microagg_version", "_table_roles"}

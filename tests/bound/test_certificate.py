@@ -68,7 +68,7 @@ def test_other_records_are_refused():
         certificate = certify(aggregator, own, 0.1)
         assert certificate.loss == pytest.approx(aggregator.information_loss_, rel=1e-12)
         for other in (1.5 * own, own[::-1], np.where(own == own[3, 1], own + 1, own)):
-            with pytest.raises(ValueError, match="X must be what the estimator was fitted on"):
+            with pytest.raises(ValueError, match=r"^X "):
                 certify(aggregator, other, 0.1)
-            with pytest.raises(ValueError, match="X must be what the estimator was fitted on"):
+            with pytest.raises(ValueError, match=r"^X "):
                 certificate_of(aggregator, other, 0.0, certificate.trace)

@@ -138,7 +138,7 @@ def test_it_stops_at_the_deadline():
 
 
 def test_cuts_with_too_many_members_are_refused():
-    with pytest.raises(ValueError, match="Cut 0 has more than 32 members"):
+    with pytest.raises(ValueError, match=r"Cut 0 .* 32 "):
         CutCheck(
             np.zeros((40, 1)),
             20,

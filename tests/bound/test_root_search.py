@@ -171,5 +171,5 @@ def test_invalid_arguments_are_refused():
     search = RootSearch(X, 2, np.zeros((70, 1)))
     starts = np.arange(0, 132, 2, dtype=np.int32)
     members = np.tile([0, 1], 65).astype(np.int32)
-    with pytest.raises(ValueError, match="Record 0 is in too many cuts"):
+    with pytest.raises(ValueError, match="Record 0 "):
         search.set_cuts(starts, members, np.zeros(65))

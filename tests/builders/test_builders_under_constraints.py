@@ -145,7 +145,7 @@ def test_extra_records_are_from_the_middle(n):
 
 @in_one_case("rules", [None, Rules(()), Rules.of_table(4, 2, LDiversity(2), [1, 2] * 2)])
 def test_t_closeness_first_needs_t_closeness(rules):
-    with pytest.raises(ValueError, match="TClosenessFirst needs a TCloseness constraint"):
+    with pytest.raises(ValueError, match=r"^TClosenessFirst"):
         TClosenessFirst().build(np.eye(4), 2, rules)
 
 
@@ -178,7 +178,7 @@ def test_a_rule_that_all_records_violate_is_an_error():
     rules = Rules.of_table(6, 2, LDiversity(2), [0, 0, 0, 0, 0, 1]).subset(
         np.array([0, 1, 2, 3, 4, 0])
     )
-    with pytest.raises(ValueError, match=r"Merging ended with 1 group that violates LDiversity"):
+    with pytest.raises(ValueError, match=r"1 group .*LDiversity"):
         merge_until_met(X, labels, rules)
 
 

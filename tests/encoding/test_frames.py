@@ -98,7 +98,7 @@ def test_generalized_integers_are_text(leaves):
 @in_one_case(("cell", "kind"), [(object(), pl.Object), (7, pl.Int128)])
 def test_types_of_polars_that_arrow_lacks_are_an_error(cell, kind):
     frame = pl.DataFrame({"a": pl.Series([cell] * 5, dtype=kind)})
-    with pytest.raises(TypeError, match=f"Column 'a' of X has the type {kind} of polars"):
+    with pytest.raises(TypeError, match=f"Column 'a' of X .*{kind}"):
         TableAggregator(2).fit(frame)
 
 
@@ -134,7 +134,7 @@ def test_booleans_among_numbers_are_an_error():
 
 @in_one_case("cells", [[[1, 2]] * 5, [{"x": 1}] * 5])
 def test_nested_columns_are_an_error(cells):
-    with pytest.raises(TypeError, match=r"Column 'a' of X holds \w+, which cannot be compared"):
+    with pytest.raises(TypeError, match="Column 'a' of X holds "):
         TableAggregator(2).fit(pl.DataFrame({"a": cells}))
 
 

@@ -75,9 +75,7 @@ def test_values_that_are_mostly_rare(categories):
     """The loss falls when k passes their frequency, although less of them is left."""
     X = with_towns(40)
     aggregator = TableAggregator(k=20, categories=categories)
-    with pytest.warns(
-        UserWarning, match=r"^Column 'town' has mostly values that fewer than 20 people share"
-    ):
+    with pytest.warns(UserWarning, match=r"^Column 'town' .* 20 people"):
         aggregator.fit(X)
     assert aggregator.information_loss_ < TableAggregator(k=10).fit(X).information_loss_
     assert aggregator.column_losses_["town"] > 0.9

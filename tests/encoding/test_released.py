@@ -274,7 +274,7 @@ def test_the_unit_of_dates(unit, released, dtype):
 
 def test_a_unit_that_is_too_short():
     days = pd.Series([date(2024, 3, 30)], dtype="date32[pyarrow]", name="day")
-    with pytest.raises(ValueError, match="decimals='hour' for column 'day' is a shorter unit than"):
+    with pytest.raises(ValueError, match=r"^decimals='hour' for column 'day'"):
         DateColumn(days, "hour")
 
 

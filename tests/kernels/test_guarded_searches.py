@@ -298,7 +298,7 @@ def test_without_a_largest_size_it_is_2k_minus_1():
     labels = np.array([0] * 5 + [1] * 3)
     assert RunningPartition(X, labels, 3).n_groups == 2
     assert RunningPartition(X, labels, 2, 5).n_groups == 2
-    with pytest.raises(ValueError, match=r"^The groups of 8 records must have k=2 to 3 each\.$"):
+    with pytest.raises(ValueError, match=r"k=2 to 3\b"):
         RunningPartition(X, labels, 2)
-    with pytest.raises(ValueError, match=r"^The groups of 8 records must have k=2 to 4 each\.$"):
+    with pytest.raises(ValueError, match=r"k=2 to 4\b"):
         RunningPartition(X, labels, 2, 4)

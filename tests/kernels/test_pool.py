@@ -223,18 +223,18 @@ def test_works_on_a_read_only_table():
 @in_one_case(
     ("ask", "message"),
     [
-        (lambda pool: pool.remove(np.array([7])), "Record 7 is not in the pool"),
-        (lambda pool: pool.remove(np.array([-1])), "Record -1 is not in the pool"),
-        (lambda pool: pool.remove(np.array([2, 2])), "Record 2 is not in the pool"),
-        (lambda pool: pool.around(3, 2), "Record 3 is not in the pool"),
-        (lambda pool: pool.refresh(3), "Record 3 is not in the pool"),
-        (lambda pool: pool.nearest(np.zeros(2), 6), "The pool of 5 records cannot give 6"),
-        (lambda pool: pool.nearest(np.zeros(2), -1), "The pool of 5 records cannot give -1"),
-        (lambda pool: pool.around(0, 6), "The pool of 5 records cannot give 6"),
+        (lambda pool: pool.remove(np.array([7])), "Record 7 "),
+        (lambda pool: pool.remove(np.array([-1])), "Record -1 "),
+        (lambda pool: pool.remove(np.array([2, 2])), "Record 2 "),
+        (lambda pool: pool.around(3, 2), "Record 3 "),
+        (lambda pool: pool.refresh(3), "Record 3 "),
+        (lambda pool: pool.nearest(np.zeros(2), 6), "pool of 5 .* 6$"),
+        (lambda pool: pool.nearest(np.zeros(2), -1), "pool of 5 .* -1$"),
+        (lambda pool: pool.around(0, 6), "pool of 5 .* 6$"),
         (lambda pool: pool.around(0, 0), r"m=0\b"),
-        (lambda pool: pool.around_each(6), "The pool of 5 records cannot give 6"),
+        (lambda pool: pool.around_each(6), "pool of 5 .* 6$"),
         (lambda pool: pool.around_each(0), r"m=0\b"),
-        (lambda pool: pool.around_each(2), "1 records are not in the pool"),
+        (lambda pool: pool.around_each(2), "^1 records"),
         (lambda pool: pool.nearest(np.zeros(3), 1), "A point of 3 columns, but X has 2"),
         (lambda pool: pool.farthest(np.zeros(1)), "A point of 1 columns, but X has 2"),
         (lambda pool: pool.nearest_each(np.zeros((1, 3))), "A point of 3 columns, but X has 2"),
@@ -251,7 +251,7 @@ def test_an_empty_pool_has_no_centroid_farthest_or_diameter():
     pool = Pool(np.zeros((1, 2)))
     pool.remove(np.array([0]))
     for ask in (pool.centroid, pool.diameter, lambda: pool.farthest(np.zeros(2), anchor=0)):
-        with pytest.raises(ValueError, match="The pool of 0 records cannot give 1"):
+        with pytest.raises(ValueError, match=r"pool of 0 .* 1$"):
             ask()
 
 
@@ -262,5 +262,5 @@ def test_search_must_be_known():
 
 @in_one_case("shape", [(0, 2), (2, 0)])
 def test_a_pool_needs_records_and_columns(shape):
-    with pytest.raises(ValueError, match="has no record or no column"):
+    with pytest.raises(ValueError, match="no record"):
         Pool(np.zeros(shape))

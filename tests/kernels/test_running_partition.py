@@ -95,9 +95,7 @@ def test_costs_are_right_far_from_the_origin():
     ],
 )
 def test_labels_with_other_sizes_are_refused(labels, k):
-    with pytest.raises(
-        ValueError, match=rf"^The groups of 6 records must have k={k} to {2 * k - 1} "
-    ):
+    with pytest.raises(ValueError, match=rf"k={k} to {2 * k - 1} "):
         RunningPartition(np.arange(6.0)[:, None], np.array(labels), k)
 
 

@@ -125,7 +125,7 @@ def test_level_of_numbers_equals_the_count_of_rows(rows):
 
 @in_one_case(
     ("release", "message"),
-    [([1, 2, 3], "two dimensions, rows and columns"), (np.empty((0, 2)), r"0 sample\(s\)")],
+    [([1, 2, 3], "two dimensions"), (np.empty((0, 2)), r"0 sample\(s\)")],
 )
 def test_input_that_is_not_a_table_raises(release, message):
     with pytest.raises(ValueError, match=message):

@@ -148,9 +148,9 @@ def test_a_control_of_other_values_and_types():
         found = attribute_inference(X, X, column, control=others)
         assert found.control * control == pytest.approx(round(found.control * control))
     assert attribute_inference(X, X, "ward", control=others[:1]).control == 0
-    with pytest.raises(ValueError, match=r"^control with 1 columns must have those of X, 3"):
+    with pytest.raises(ValueError, match=r"^control with 1 columns"):
         attribute_inference(X, X, "age", control=others[["age"]])
-    with pytest.raises(ValueError, match=r"^control has the columns .* in the order of X"):
+    with pytest.raises(ValueError, match=r"^control has the columns"):
         attribute_inference(X, X, "age", control=others[["ward", "age", "income"]])
 
 
@@ -245,11 +245,11 @@ def test_what_only_compares_equal_to_a_number_is_no_column_of_an_array(column):
 
 def test_other_columns_raise():
     X = people()
-    with pytest.raises(ValueError, match="must have the shape of X"):
+    with pytest.raises(ValueError, match="shape"):
         attribute_inference(X[["age", "ward"]], X, "age")
-    with pytest.raises(ValueError, match="release with 1 columns must have those of X, 2"):
+    with pytest.raises(ValueError, match=r"^release with 1 columns"):
         attribute_inference(X[["age"]], X[["age", "income"]], "age")
-    with pytest.raises(ValueError, match="in the order of X"):
+    with pytest.raises(ValueError, match="order"):
         attribute_inference(X[["income", "age"]], X[["age", "income"]], "age")
 
 

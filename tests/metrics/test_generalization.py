@@ -322,7 +322,7 @@ def test_a_label_that_does_not_stand_for_the_value_is_refused(row, column, label
     assert generalization_loss(X, release, hierarchies=hierarchies) == 0
     release.loc[row, column] = label
     message = f"release has a value in column {column!r} and row {row} that does not"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)} stand for the value in X"):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         generalization_loss(X, release, hierarchies=hierarchies)
 
 
@@ -330,7 +330,7 @@ def test_a_release_of_midpoints_is_refused():
     X = np.array([[30.0], [40.0], [50.0], [60.0]])
     kaim = KAIM(k=2, output="midpoint", grid=None, refiner=None, random_state=0)
     release = kaim.fit_transform(X)
-    with pytest.raises(ValueError, match=r"^release has a value in column 0 and row 0 that does"):
+    with pytest.raises(ValueError, match=r"^release .*column 0 and row 0"):
         generalization_loss(X, release)
 
 
@@ -343,13 +343,13 @@ def test_a_release_of_midpoints_is_refused():
             ValueError,
             r"^release of shape \(2, 1\)",
         ),
-        ({"release": ["*", "*"]}, ValueError, "two dimensions, rows and columns"),
+        ({"release": ["*", "*"]}, ValueError, "two dimensions"),
         ({"level": "row"}, ValueError, "^level='row'"),
         ({"level": None}, ValueError, r"^level=None\b"),
-        ({"hierarchies": {"age": ["a"]}}, ValueError, "^hierarchies names 'age'; the columns are"),
+        ({"hierarchies": {"age": ["a"]}}, ValueError, "^hierarchies names 'age'"),
         ({"hierarchies": [["a"]]}, TypeError, "^hierarchies="),
-        ({"hierarchies": {1: ["a"]}}, ValueError, "^Column 1 has a value that is not a"),
-        ({"X": [1, 2]}, ValueError, "two dimensions, rows and columns"),
+        ({"hierarchies": {1: ["a"]}}, ValueError, "^Column 1 "),
+        ({"X": [1, 2]}, ValueError, "two dimensions"),
     ],
 )
 def test_bad_arguments(options, error, message):
@@ -396,7 +396,7 @@ def test_missing_rates_are_those_of_the_estimator():
 @in_one_case("rate", [value_missing_rate, record_missing_rate])
 @in_one_case(
     ("X", "message"),
-    [([1, None], "two dimensions, rows and columns"), (np.empty((0, 2)), r"0 sample\(s\)")],
+    [([1, None], "two dimensions"), (np.empty((0, 2)), r"0 sample\(s\)")],
 )
 def test_input_that_is_not_a_table_has_no_missing_rate(rate, X, message):
     with pytest.raises(ValueError, match=message):

@@ -126,7 +126,7 @@ def test_the_same_on_dask(npartitions):
 
 def test_different_partitions_raise():
     two, three = (dd.from_pandas(RELEASE, npartitions=n) for n in (2, 3))
-    with pytest.raises(ValueError, match=r"sensitive with . partitions must have those of"):
+    with pytest.raises(ValueError, match=r"^sensitive with . partitions"):
         homogeneity(two, three)
 
 
@@ -191,7 +191,7 @@ def test_a_single_unit_column():
 @in_one_case("metric", [diversity, closeness, units_per_group, unit_share])
 def test_what_is_not_done_on_dask_says_so(metric):
     frame = dd.from_pandas(RELEASE, npartitions=2)
-    message = rf"{metric.__name__} needs tables in memory, not on Dask: call compute"
+    message = rf"{metric.__name__} .*Dask"
     with pytest.raises(TypeError, match=message):
         metric(frame, frame["town"])
     with pytest.raises(TypeError, match=message):

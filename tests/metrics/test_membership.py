@@ -200,7 +200,7 @@ def test_a_model_of_pairs_that_is_trained_on_a_release():
 def test_labels_in_another_form_than_those_of_the_model():
     members, others = halves()
     model = LogisticRegression().fit(*members)
-    with pytest.raises(ValueError, match=r"^y_in has none of the classes of the model"):
+    with pytest.raises(ValueError, match=r"^y_in .*classes"):
         membership_inference(model, members[0], members[1].astype(str), *others)
 
 
@@ -279,5 +279,5 @@ def test_what_is_no_model_raises():
     with pytest.raises(TypeError, match=r"^model=3\b"):
         membership_inference(3, *members, *others)
     tree = DecisionTreeClassifier().fit(*members)
-    with pytest.raises(ValueError, match="predictions for X_out have the shape"):
+    with pytest.raises(ValueError, match=r"X_out .*shape"):
         membership_inference(tree, *members, others[0], others[1][:-1])

@@ -93,7 +93,7 @@ def test_the_same_on_dask():
     )
     assert same.expected_matches == pytest.approx(found.expected_matches)
     assert same.unique_by == ()
-    with pytest.raises(TypeError, match="unit must be None"):
+    with pytest.raises(TypeError, match=r"^unit "):
         unchanged_uniqueness(*on_dask, unit=np.arange(300))
     with pytest.raises(ValueError, match="partitions"):
         unchanged_uniqueness(on_dask[0].repartition(npartitions=2), on_dask[1])

@@ -170,5 +170,5 @@ class TestFromEstimator:
 
 
 def test_a_bound_above_the_loss_is_refused():
-    with pytest.raises(ValueError, match="must be at most the loss of the groups"):
+    with pytest.raises(ValueError, match="at most the loss"):
         CertificateDisplay.from_data(0.1, [[1.0, 0.2]])

@@ -155,7 +155,7 @@ class TestRiskUtilityDisplay:
 
     @pytest.mark.parametrize("table", [[1, 2], np.zeros(2), pd.DataFrame({"k": [2]})])
     def test_bad_table(self, table):
-        with pytest.raises(ValueError, match=r"table has no .*expected_matches: it must be what"):
+        with pytest.raises(ValueError, match=r"^table has no .*expected_matches"):
             RiskUtilityDisplay.from_data(table)
 
     @pytest.mark.parametrize("risk", ["homogeneity", "closeness"])
@@ -335,13 +335,13 @@ class TestConvergenceDisplay:
     @pytest.mark.parametrize("refiner", [None, "exchange", ["decompose", "exchange"]])
     def test_no_search(self, X, refiner):
         aggregator = MicroAggregator(refiner=refiner).fit(X)
-        with pytest.raises(ValueError, match="estimator has no trace of a search: its refiner"):
+        with pytest.raises(ValueError, match=r"^estimator has no trace"):
             ConvergenceDisplay.from_estimator(aggregator)
 
     def test_searches_in_blocks(self, X):
         search = IteratedLocalSearch(max_iter=5)
         aggregator = MicroAggregator(k=3, refiner=search, block_size=50).fit(X)
-        with pytest.raises(ValueError, match=r"must be one block \(block_size=None\)"):
+        with pytest.raises(ValueError, match="block_size=None"):
             ConvergenceDisplay.from_estimator(aggregator)
 
     def test_errors(self):
@@ -492,7 +492,7 @@ class TestAttributeDisplay:
         _, axes = plt.subplots(1, 3)
         display = AttributeDisplay.from_data(X, X, ax=axes)
         assert list(display.ax_) == list(axes)
-        with pytest.raises(ValueError, match="ax has 2 axes: it must have 3, one per column"):
+        with pytest.raises(ValueError, match=r"^ax has 2 axes"):
             display.plot(ax=axes[:2])
 
     def test_errors(self, X):
@@ -501,7 +501,7 @@ class TestAttributeDisplay:
         with pytest.raises(ValueError, match=r"release of shape \(119, 3\)"):
             AttributeDisplay.from_data(X, X[1:])
         two = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
-        with pytest.raises(ValueError, match=r"they must be in the order of X, \['a', 'b'\]"):
+        with pytest.raises(ValueError, match=r"\['a', 'b'\]"):
             AttributeDisplay.from_data(two, two[["b", "a"]])
         with pytest.raises(ValueError, match=r"feature_names=\['a'\]"):
             AttributeDisplay.from_data(X, X, ["a"])

@@ -131,7 +131,7 @@ def test_values_without_an_order_raise():
 
 
 def test_cells_that_cannot_be_hashed_raise():
-    with pytest.raises(TypeError, match=r"A column has values of type list: values must be"):
+    with pytest.raises(TypeError, match="type list"):
         LDiversity().prepare(pd.Series([[1], [2]]))
 
 
@@ -175,7 +175,7 @@ def test_a_missing_value_is_below_the_root():
 
 def test_a_value_that_is_not_a_leaf_is_not_shown():
     tree = Hierarchy.from_nested({"x": ["a", "b"]})
-    with pytest.raises(ValueError, match=r"lacks some of the values of the sensitive") as caught:
+    with pytest.raises(ValueError, match="lacks some of the values") as caught:
         TCloseness(distance=tree).prepare(["a", "secret"])
     assert "secret" not in str(caught.value)
     assert caught.value.__suppress_context__

@@ -140,7 +140,7 @@ def test_the_smallest_k(name, k, table):
 def test_labels_that_violate_the_rules_are_refused(name, table):
     X, values, _ = table
     rules = Rules.of_table(150, 3, LDiversity(2), values > 0)
-    message = r"^labels with \d+ groups? that violates? LDiversity\(l=2\) of the sensitive column: "
+    message = r"^labels with .*LDiversity\(l=2\)"
     with pytest.raises(ValueError, match=message):
         short(name).refine(X, np.argsort(np.argsort(values)) // 3, 3, 0, rules)
 
@@ -261,7 +261,7 @@ def test_a_refiner_of_the_user_receives_the_rules(table):
 
 def test_what_a_refiner_returns_is_checked(table):
     X, values, _ = table
-    message = r"^refiner=Liar\(\) returned labels with \d+ groups that violate LDiversity\(l=3\)"
+    message = r"^refiner=Liar\(\) .*LDiversity\(l=3\)"
     with pytest.raises(ValueError, match=message):
         microaggregate(
             X, 3, refiner=Liar(), privacy=LDiversity(3), sensitive=np.digitize(values, [-1, 0, 1])

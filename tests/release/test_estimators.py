@@ -120,6 +120,6 @@ def test_time_limit(method, name, kind):
 
 @pytest.mark.parametrize("name", ["exchange", "local_search", "none"])
 def test_refiners_without_a_time_limit(name):
-    with pytest.raises(RequestError, match=r"has no time limit.*iterated_local_search") as caught:
+    with pytest.raises(RequestError, match="iterated_local_search") as caught:
         make_refiner(name, 1.0)
     assert caught.value.facts["refiner"].value == name

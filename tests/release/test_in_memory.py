@@ -302,7 +302,7 @@ def test_report_comes_after_the_release(release, numbers, tmp_path, fake_report)
 
     fake_report.make_report = fail
     output, report = tmp_path / "out.csv", tmp_path / "report.html"
-    with pytest.raises(RequestError, match=r"report\.html cannot be written: No space left on de"):
+    with pytest.raises(RequestError, match=r"report\.html .*No space left"):
         release(numbers, output, quasi_identifiers=["count"], report=report)
     assert output.exists()
 

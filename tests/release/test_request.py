@@ -33,7 +33,7 @@ def test_values_are_normalized(tmp_path):
 
 @pytest.mark.parametrize("parameter", ["drop", "sensitive", "quasi_identifiers", "na"])
 def test_a_text_is_no_list(parameter):
-    with pytest.raises(TypeError, match=f"^{parameter}='age' must be a list of str"):
+    with pytest.raises(TypeError, match=f"^{parameter}='age'"):
         request_of(**{parameter: "age"})
 
 

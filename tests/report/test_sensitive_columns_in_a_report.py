@@ -300,10 +300,10 @@ def test_names_of_columns(report, plain, sensitive, words):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"sensitive": np.ones(N - 1)}, "sensitive has 119 records: it must have those of X, 120"),
-        ({"unit": np.ones(N - 1)}, "unit has 119 records: it must have those of X, 120"),
-        ({"unit": np.ones((N, 2))}, "unit has 2 columns: it must have 1"),
-        ({"strata": np.ones(N - 1)}, "strata has 119 records: it must have those of X, 120"),
+        ({"sensitive": np.ones(N - 1)}, "sensitive has 119 records"),
+        ({"unit": np.ones(N - 1)}, "unit has 119 records"),
+        ({"unit": np.ones((N, 2))}, "unit has 2 columns"),
+        ({"strata": np.ones(N - 1)}, "strata has 119 records"),
     ],
 )
 def test_bad_roles(report, plain, parameters, message):

@@ -176,7 +176,7 @@ def test_only_the_outermost_block_warns_and_points_to_the_line_of_the_user():
                 warn_if_interrupted("not this")
             warn_if_interrupted("x")
 
-    with pytest.warns(UserWarning, match="^The search was interrupted by Ctrl-C: x.$") as warned:
+    with pytest.warns(UserWarning, match=r"^The search was interrupted by Ctrl-C: x.$") as warned:
         search()
     assert [warning.filename for warning in warned] == [__file__]
 

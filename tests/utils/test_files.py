@@ -20,7 +20,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
             draft.write_text("half a row")
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(OSError, match=r"file cannot be written: No space left on device\.$"):
+    with pytest.raises(OSError, match="No space left on device"):
         write()
     assert list(tmp_path.iterdir()) == []
 

@@ -342,7 +342,7 @@ def test_numbers_with_missing_values(refiner):
     assert_frame_equal(on_dask.fit_transform(X).compute(), expected)
     assert on_dask.kinds_ == dict.fromkeys(table, "number")
     assert on_dask.transform(X).compute().shape == table.shape
-    with pytest.raises(ValueError, match=r"^Column 'age' of X must hold numbers, as it did"):
+    with pytest.raises(ValueError, match=r"^Column 'age' of X must hold numbers"):
         on_dask.transform(dd.from_pandas(table.assign(age="x"), npartitions=1))
 
 
@@ -397,7 +397,7 @@ def test_columns_without_any_value_or_without_any_shared_one():
     options = {"k": 3, "categorical": ["code"]}
     release = DaskTableAggregator(**options).fit_transform(X).compute()
     assert release.isna().all(axis=None)
-    with pytest.warns(UserWarning, match="is released as missing almost everywhere"):
+    with pytest.warns(UserWarning, match="missing almost everywhere"):
         expected = TableAggregator(**options).fit_transform(table)
     assert_array_equal(release.isna(), expected.isna())
     assert list(release.dtypes) == list(expected.dtypes)

@@ -23,7 +23,7 @@ BUILDER_NAMES = ", ".join(map(repr, BUILDERS))
 )
 def test_a_table_that_is_not_on_dask(table, make):
     X = make(table[NAMES])
-    message = f"^X of type {type(X).__name__} must be a dask DataFrame or the path of a Parquet"
+    message = f"^X of type {type(X).__name__}"
     assert_fit_fails(DaskTableAggregator(), X, TypeError, message)
     aggregator = DaskTableAggregator(quasi_identifiers=NAMES).fit(
         dd.from_pandas(table, npartitions=1)
@@ -50,12 +50,12 @@ def test_bad_columns(X, columns, message):
         ({"k": 0}, ValueError, r"^k=0 must be at least 1\.$"),
         ({"k": 301}, ValueError, r"^k=301 must be at most the number of records, n_samples=300\.$"),
         ({"k": 2.5}, TypeError, r"^k=2\.5 must be an integer, got float\.$"),
-        ({"block_size": 0}, ValueError, "^block_size=0 must be an integer of at least 1, 'auto'"),
-        ({"block_size": "x"}, ValueError, "^block_size='x' must be an integer of at least 1"),
-        ({"sample_size": 0}, ValueError, r"^sample_size=0 must be an integer of at least 1\.$"),
+        ({"block_size": 0}, ValueError, r"^block_size=0\b"),
+        ({"block_size": "x"}, ValueError, "^block_size='x'"),
+        ({"sample_size": 0}, ValueError, r"^sample_size=0\b"),
         ({"sample_size": 999}, ValueError, "^sample_size=999 must be at least 1000, the larger"),
         ({"sample_size": 1199, "k": 60}, ValueError, "^sample_size=1199 must be at least 1200, "),
-        ({"sample_size": None}, TypeError, "^sample_size=None must be an integer of at least 1"),
+        ({"sample_size": None}, TypeError, "^sample_size=None"),
         ({"verbose": "x"}, TypeError, "^verbose='x' must be True, False or an integer .* got str"),
         ({"verbose": None}, TypeError, "^verbose=None must be True, False or an integer"),
         (
@@ -81,7 +81,7 @@ def test_bad_parameters(X, parameters, error, message):
 )
 def test_bad_npartitions(X, npartitions, error):
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
-    message = f"^npartitions={npartitions} must be an integer of at least 1"
+    message = f"^npartitions={npartitions}"
     with pytest.raises(error, match=message):
         aggregator.fit_transform(X, npartitions=npartitions)
     assert_unfitted(aggregator)
@@ -92,7 +92,7 @@ def test_bad_npartitions(X, npartitions, error):
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(np.inf, "^Column 'income' of X holds infinite"), (1e200, "infinite or very large numbers")],
+    [(np.inf, "^Column 'income' of X holds infinite"), (1e200, "infinite")],
 )
 def test_bad_values_in_some_partition(table, X, value, message):
     table = table.copy()
@@ -115,12 +115,12 @@ def test_no_rows(table):
 
 
 def test_unfitted(X):
-    with pytest.raises(NotFittedError, match="DaskTableAggregator instance is not fitted yet"):
+    with pytest.raises(NotFittedError, match=r"^This DaskTableAggregator"):
         DaskTableAggregator().transform(X)
 
 
 def test_new_rows_that_lack_a_column(X, new):
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit(X)
     lacking = dd.from_pandas(new.drop(columns="income"), npartitions=1)
-    with pytest.raises(ValueError, match=r"^X has no column 'income', which it had in fit\.$"):
+    with pytest.raises(ValueError, match=r"^X has no column 'income'"):
         aggregator.transform(lacking)

@@ -87,7 +87,7 @@ def test_a_path_that_cannot_be_made(X, tmp_path):
     (tmp_path / "file").write_text("precious")
     path = tmp_path / "file" / "release"
     aggregator = DaskTableAggregator(quasi_identifiers=NAMES)
-    message = f"^path={str(path)!r} cannot be written: Not a directory"
+    message = f"^path={str(path)!r}.*Not a directory"
     with pytest.raises(OSError, match=message):
         aggregator.fit_transform(X, path=path)
     aggregator.fit(X)
@@ -107,7 +107,7 @@ def test_a_disk_that_is_full_half_way(X, tmp_path, monkeypatch, shuffle):
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", write_until_full)
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle)
-    with pytest.raises(OSError, match=r"release.* cannot be written: No space left on device"):
+    with pytest.raises(OSError, match=r"release.* No space left on device"):
         aggregator.fit_transform(X, path=tmp_path / "release")
     assert list(tmp_path.iterdir()) == []
 
@@ -192,7 +192,7 @@ def test_a_full_disk_leaves_no_model_behind(full_disks):
 def test_a_release_below_k_is_refused(X, tmp_path, monkeypatch, with_path):
     monkeypatch.setattr("sk_microagg.scale._parquet.anonymity_level", lambda release: 1)
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
-    with pytest.raises(RuntimeError, match="release occurs 1 times, fewer than k=3"):
+    with pytest.raises(RuntimeError, match=r"1 times, .*k=3"):
         aggregator.fit_transform(X, path=tmp_path / "release" if with_path else None)
     assert list(tmp_path.iterdir()) == []
 
@@ -208,7 +208,7 @@ def test_what_was_written_is_what_is_checked(X, tmp_path, monkeypatch):
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", write_something_else)
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
-    with pytest.raises(RuntimeError, match="release occurs 1 times, fewer than k=3"):
+    with pytest.raises(RuntimeError, match=r"1 times, .*k=3"):
         aggregator.fit_transform(X, path=tmp_path / "release")
     assert list(tmp_path.iterdir()) == []
 

@@ -121,7 +121,7 @@ def test_error_up_front_if_blocks_need_more_memory_than_workers_have(small_worke
 def test_error_up_front_if_parts_need_more_memory_than_workers_have(small_worker):
     X = dd.from_pandas(draw(60_000, n_values=10), npartitions=1)
     aggregator = DaskTableAggregator(5, builder=Never(), block_size=1000)
-    with pytest.raises(ValueError, match=r"a part of 60000 rows, which needs about 0[.]038 GiB"):
+    with pytest.raises(ValueError, match=r"60000 rows.* 0[.]038 GiB"):
         aggregator.fit(X)
 
 

@@ -210,7 +210,7 @@ def test_values(column):
 def test_a_value_that_was_not_there_before():
     values = Values.of_part(pd.Series(["a", "b"], name="illness"))
     for column in (["a", "c"], ["a", None]):
-        with pytest.raises(RuntimeError, match="X has values of 'illness' that it did not have"):
+        with pytest.raises(RuntimeError, match="X has values of 'illness'"):
             values.positions(pd.Series(column, name="illness"))
 
 
@@ -267,7 +267,7 @@ def test_only_one_group_is_close_enough(V):
     aggregator = DaskTableAggregator(
         3, quasi_identifiers=NAMES, privacy=TCloseness(0.0), sensitive="cost"
     )
-    with pytest.warns(UserWarning, match="^All records are in one group"):
+    with pytest.warns(UserWarning, match=r"^All records are in one group"):
         aggregator.fit(V)
     assert aggregator.n_groups_ == 1
 
@@ -337,7 +337,7 @@ def test_bad_roles(V, parameters, roles, error, message):
 @pytest.mark.parametrize("privacy", [LDiversity(2), TCloseness(0.2)])
 def test_no_rows(visits, privacy):
     aggregator = DaskTableAggregator(quasi_identifiers=NAMES, privacy=privacy, sensitive="illness")
-    with pytest.raises(ValueError, match=r"^k=5 must be at most the number of records, n_s.*=0"):
+    with pytest.raises(ValueError, match=r"^k=5\b.*=0"):
         aggregator.fit(dd.from_pandas(visits[:0], npartitions=1))
 
 
@@ -347,7 +347,7 @@ def test_an_order_that_may_differ_by_partition(visits):
     aggregator = DaskTableAggregator(
         quasi_identifiers=NAMES, privacy=TCloseness(), sensitive="grade"
     )
-    with pytest.raises(ValueError, match="'grade' has type category, whose order may differ"):
+    with pytest.raises(ValueError, match="'grade' has type category"):
         aggregator.fit(V)
     aggregator.set_params(privacy=LDiversity()).fit(V)
 
@@ -395,6 +395,6 @@ def test_booleans_among_numbers(role):
     model = DaskTableAggregator(2, quasi_identifiers=NAMES, privacy=privacy, **{role: "x"})
     with (
         dask.config.set({"dataframe.convert-string": False}),  # objects would become text
-        pytest.raises(TypeError, match="Column 'x' of X holds booleans and numbers"),
+        pytest.raises(TypeError, match="Column 'x' of X holds booleans"),
     ):
         model.fit(from_parts([table[:150], table[150:]]))

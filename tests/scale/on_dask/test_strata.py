@@ -266,7 +266,7 @@ def test_an_unknown_stratum(table, X, shuffle, tmp_path):
         3, quasi_identifiers=NAMES, shuffle=shuffle, strata="region"
     ).fit(X)
     table.loc[250, "region"] = "east"
-    with pytest.raises(ValueError, match=r"^strata has unknown values: every stratum must"):
+    with pytest.raises(ValueError, match=r"^strata has unknown values"):
         aggregator.transform(dd.from_pandas(table, npartitions=3), path=tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 
@@ -274,7 +274,7 @@ def test_an_unknown_stratum(table, X, shuffle, tmp_path):
 def test_new_rows_without_strata(table, X):
     aggregator = DaskTableAggregator(3, quasi_identifiers=NAMES, strata="region").fit(X)
     new = dd.from_pandas(table.drop(columns="region"), npartitions=1)
-    with pytest.raises(ValueError, match=r"^X has no column 'region', which it had in fit\.$"):
+    with pytest.raises(ValueError, match=r"^X has no column 'region'"):
         aggregator.transform(new)
 
 
@@ -313,12 +313,12 @@ def test_the_model_holds_the_names_of_strata_and_nothing_else(X, tmp_path):
         (
             {"k": 4},
             {"strata": ["few", "none"]},
-            "^strata: every stratum must have at least k=4 records",
+            r"^strata: .*k=4\b",
         ),
         (
             {"k": 8},
             {"strata": "half", "unit": "seven"},
-            r"^unit column 'seven': 7 different units, k=8 needs at least 8\.$",
+            r"^unit column 'seven': 7 different units, k=8\b",
         ),
         (
             {"k": 8},
@@ -341,7 +341,7 @@ def test_the_model_holds_the_names_of_strata_and_nothing_else(X, tmp_path):
             r"even "
             r"as one group\.",
         ),
-        ({}, {"strata": "x"}, "^strata names 'x', but the columns are"),
+        ({}, {"strata": "x"}, "^strata names 'x'"),
         ({}, {"strata": "age"}, "^Column 'age' is in both strata and quasi_identifiers"),
         ({}, {"strata": ["half"], "unit": "half"}, "^Column 'half' is in both unit and strata"),
         ({}, {"strata": "half", "sensitive": "half"}, "'half' is in both sensitive and strata"),
@@ -381,7 +381,7 @@ def test_values_that_change_on_the_way(X, monkeypatch, temporary):
     aggregator = DaskTableAggregator(
         3, quasi_identifiers=NAMES, block_size=40, strata="region", unit="patient"
     )
-    with pytest.raises(RuntimeError, match=r"^Values of X are not what they were: X changed on"):
+    with pytest.raises(RuntimeError, match="X changed"):
         aggregator.fit(X)
     assert_unfitted(aggregator)
     assert list(temporary.iterdir()) == []
@@ -401,6 +401,6 @@ def test_a_stratum_that_is_a_single_group_gets_a_warning(table):
     aggregator = DaskTableAggregator(
         4, quasi_identifiers=NAMES, privacy=LDiversity(2), sensitive="side", strata="small"
     )
-    with pytest.warns(UserWarning, match="^All records of a stratum are in one group"):
+    with pytest.warns(UserWarning, match=r"^All records of a stratum are in one group"):
         aggregator.fit(dd.from_pandas(table, npartitions=3))
     assert aggregator.group_sizes_[-1] == 50
