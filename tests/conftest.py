@@ -202,6 +202,8 @@ def numbers(tmp_path):
 def pytest_collection_modifyitems(config, items):
     """Count as slow what belongs to a release: `-m "not slow"` replaces `-m "not release"`.
 
+    Of a test that is `slow_but_first`, only the first case is in the quick set.
+
     Coverage is measured by the quick set alone: tracing would make slow tests half as slow again.
     """
     if shard := config.getoption("shard"):
@@ -210,7 +212,13 @@ def pytest_collection_modifyitems(config, items):
         tests = [item.nodeid.partition("[")[0].encode() for item in items]
         is_here = [crc32(test) % n_shards == number - 1 for test in tests]
         items[:] = compress(items, is_here)
+    has_quick_case = set()
     for item in items:
+        test = item.nodeid.partition("[")[0]
+        if item.get_closest_marker("slow_but_first"):
+            if test in has_quick_case:
+                item.add_marker("slow")
+            has_quick_case.add(test)
         if item.get_closest_marker("release"):
             item.add_marker("slow")
         if item.get_closest_marker("slow"):

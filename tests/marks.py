@@ -1,16 +1,8 @@
-"""Cases of a test: which belong to the quick set, and which are looped over in one."""
+"""Cases of a test that are looped over in one."""
 
 import inspect
 from contextlib import contextmanager
 from functools import wraps
-
-import pytest
-
-
-def slow_but_first(cases):
-    """Cases of a parametrized test, of which all but the first are slow."""
-    first, *others = cases
-    return [first, *(pytest.param(case, marks=pytest.mark.slow) for case in others)]
 
 
 @contextmanager

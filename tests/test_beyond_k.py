@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import parallel_config
-from marks import in_one_case, slow_but_first
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles import privacy as oracle
 from sklearn.base import clone
@@ -182,7 +182,8 @@ def test_whatever_builder_and_refiner(X, builder, refiner):
     )
 
 
-@pytest.mark.parametrize("table", slow_but_first(TABLES))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("table", TABLES)
 @settings(deadline=None, max_examples=10)
 @given(
     seed=st.integers(0, 2**32 - 1),

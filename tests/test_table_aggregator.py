@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from marks import in_one_case, slow_but_first
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 from tables.mixed import COUNTRIES
@@ -40,8 +40,9 @@ AS_TABLE = {
 }
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("numbers", NUMBERS)
-@pytest.mark.parametrize("form", slow_but_first(AS_TABLE))
+@pytest.mark.parametrize("form", AS_TABLE)
 def test_groups_of_complete_numbers_are_those_of_micro_aggregator(numbers, form):
     X = NUMBERS[numbers]
     expected = MicroAggregator(5).fit(X)

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from attacks.sums import FITS, UNIT, changed_numbers, draw, fitted, hidden_values, remainder
-from marks import in_one_case, slow_but_first
+from marks import in_one_case
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, RobustScaler, StandardScaler
@@ -31,7 +31,8 @@ def tables_that_hide(name):
             yield data, model, labels, hidden
 
 
-@pytest.mark.parametrize("name", slow_but_first(FITS))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("name", FITS)
 def test_totals_do_not_give_away_what_only_one_person_has(name):
     """Neither by subtraction, nor by any number that would be another one."""
     if "Dask" in name:

@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from marks import slow_but_first
 from tables.pages import Reader
 
 from sk_microagg import TableAggregator
@@ -57,7 +56,8 @@ def told(page):
     return int(figure) / 100
 
 
-@pytest.mark.parametrize("coarseness", slow_but_first([0.1, 5, 20, 60]))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("coarseness", [0.1, 5, 20, 60])
 @pytest.mark.parametrize("n_rows_each", [1, 3])
 def test_a_report_tells_no_less_than_intruders_achieve(tmp_path, coarseness, n_rows_each):
     n = 400 // n_rows_each

@@ -90,5 +90,5 @@ def test_a_search_ends_early_if_there_is_no_time():
 
 
 def test_too_few_neighbors_are_refused():
-    with pytest.raises(ValueError, match=r"^2 near records .* 3$"):
+    with pytest.raises(ValueError, match=r"^2 near records .* 3\.$"):
         GroupFinder(np.zeros((4, 1)), np.zeros((4, 2), dtype=np.int32), 3)

@@ -145,7 +145,7 @@ def test_extra_records_are_from_the_middle(n):
 
 @in_one_case("rules", [None, Rules(()), Rules.of_table(4, 2, LDiversity(2), [1, 2] * 2)])
 def test_t_closeness_first_needs_t_closeness(rules):
-    with pytest.raises(ValueError, match=r"^TClosenessFirst"):
+    with pytest.raises(ValueError, match="TClosenessFirst"):
         TClosenessFirst().build(np.eye(4), 2, rules)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
-from marks import slow_but_first
 from servers import serve
 
 from sk_microagg._cli._voice import SHELL
@@ -183,7 +182,8 @@ def test_errors_are_those_of_the_command_line(explored, table, capsys):
         )
 
 
-@pytest.mark.parametrize("suffix", slow_but_first([".xlsx", ".parquet", ".tsv", ".csv.gz"]))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("suffix", [".xlsx", ".parquet", ".tsv", ".csv.gz"])
 def test_other_files(explored, table, facts_of, tmp_path, suffix):
     frame = pd.read_csv(table, parse_dates=["born"]).drop(columns="nothing")
     path = tmp_path / f"people{suffix}"

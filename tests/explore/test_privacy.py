@@ -6,7 +6,6 @@ import shutil
 
 import numpy as np
 import pytest
-from marks import slow_but_first
 from servers import serve
 
 from sk_microagg._explore import _description
@@ -89,7 +88,8 @@ def test_the_table_with_its_first_rows(explored, table, rows):
     assert secrets_in(description, rows) == set()
 
 
-@pytest.mark.parametrize("turn", slow_but_first(range(len(ROLES))))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("turn", range(len(ROLES)))
 @pytest.mark.parametrize("method", ["aggregate", "kaim"])
 def test_no_job_tells_of_single_records(explored, table, rows, turn, method):
     """Each column has each role once."""

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from attacks.byte_search import found_in, rare_numbers, recognizable
-from marks import slow_but_first
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from tables.mixed import HIERARCHIES, draw, ends_of
@@ -112,7 +111,8 @@ def found(X, model):
     return found_in(pickle.dumps(model), secrets_of(X))
 
 
-@pytest.mark.parametrize("model", slow_but_first(MODELS.values()), ids=MODELS)
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_a_model_holds_no_rare_number_that_is_not_released(X, model):
     model = clone(model)
     release = model.fit_transform(X)

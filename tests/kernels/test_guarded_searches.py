@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import in_one_case, slow_but_first
+from marks import in_one_case
 from oracles.guards import CODES, STRICT, Case
 from oracles.partition import canonical, group_sse, groups_of, total_sse
 from tables import drawn as tables
@@ -23,7 +23,7 @@ from sk_microagg._kernels import (
     RunningPartition,
 )
 
-every_strict_kind = pytest.mark.parametrize("kind", slow_but_first(STRICT), ids=str)
+every_strict_kind = pytest.mark.parametrize("kind", STRICT, ids=str)
 STRICT_ONES = st.sampled_from(STRICT)
 
 
@@ -101,6 +101,7 @@ def test_annealing_leaves_no_group_that_violates_a_guard(drawn, kinds):
         assert partition.measure() == expected
 
 
+@pytest.mark.slow_but_first
 @every_strict_kind
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_groups_are_created_and_dissolved_under_guards(kind, k):
@@ -151,6 +152,7 @@ def test_a_guard_that_always_holds_changes_nothing_but_the_largest_size():
     np.testing.assert_array_equal(*results)
 
 
+@pytest.mark.slow_but_first
 @every_strict_kind
 def test_equal_seeds_give_equal_partitions_and_others_do_not(kind):
     rng = np.random.default_rng(0)
@@ -219,6 +221,7 @@ def assert_no_move_improves(X, labels, case, k):
 
 # Gains that are denormal numbers, or 0, are mostly rounding. One after another, each table meets
 # each kind of guard, each size and each seed.
+@pytest.mark.slow_but_first
 @every_strict_kind
 def test_descent_ends_where_no_allowed_move_improves(kind):
     sizes = itertools.cycle([(2, 24), (3, 33), (3, 33), (2, 24)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import in_one_case, slow_but_first
+from marks import in_one_case
 from oracles.guards import CODES, STRICT, Case
 
 from sk_microagg._kernels import CallbackGuard, EqualGuard, Guards, OrderedGuard
@@ -32,7 +32,7 @@ KINDS = [
     ("callback",),
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: " ".join(map(str, kind)))
-every_strict_kind = pytest.mark.parametrize("kind", slow_but_first(STRICT), ids=str)
+every_strict_kind = pytest.mark.parametrize("kind", STRICT, ids=str)
 
 
 def sets_of_members(rng, n):
@@ -55,6 +55,7 @@ def test_a_guard_answers_like_plain_loops(kind, codes):
             assert guards.hold(members) is case.allows(members)
 
 
+@pytest.mark.slow_but_first
 @every_strict_kind
 def test_both_answers_occur(kind):
     rng = np.random.default_rng(0)

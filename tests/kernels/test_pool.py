@@ -228,11 +228,11 @@ def test_works_on_a_read_only_table():
         (lambda pool: pool.remove(np.array([2, 2])), "Record 2 "),
         (lambda pool: pool.around(3, 2), "Record 3 "),
         (lambda pool: pool.refresh(3), "Record 3 "),
-        (lambda pool: pool.nearest(np.zeros(2), 6), "pool of 5 .* 6$"),
-        (lambda pool: pool.nearest(np.zeros(2), -1), "pool of 5 .* -1$"),
-        (lambda pool: pool.around(0, 6), "pool of 5 .* 6$"),
+        (lambda pool: pool.nearest(np.zeros(2), 6), "pool of 5 .* 6"),
+        (lambda pool: pool.nearest(np.zeros(2), -1), "pool of 5 .* -1"),
+        (lambda pool: pool.around(0, 6), "pool of 5 .* 6"),
         (lambda pool: pool.around(0, 0), r"m=0\b"),
-        (lambda pool: pool.around_each(6), "pool of 5 .* 6$"),
+        (lambda pool: pool.around_each(6), "pool of 5 .* 6"),
         (lambda pool: pool.around_each(0), r"m=0\b"),
         (lambda pool: pool.around_each(2), "^1 records"),
         (lambda pool: pool.nearest(np.zeros(3), 1), "A point of 3 columns, but X has 2"),
@@ -251,7 +251,7 @@ def test_an_empty_pool_has_no_centroid_farthest_or_diameter():
     pool = Pool(np.zeros((1, 2)))
     pool.remove(np.array([0]))
     for ask in (pool.centroid, pool.diameter, lambda: pool.farthest(np.zeros(2), anchor=0)):
-        with pytest.raises(ValueError, match=r"pool of 0 .* 1$"):
+        with pytest.raises(ValueError, match=r"pool of 0 .* 1"):
             ask()
 
 

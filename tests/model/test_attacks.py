@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 from attacks.lattice import TABLES, diagrams, people, precisions, tight_on_a_line
-from marks import slow_but_first
 
 from sk_microagg import MicroAggregator
 from sk_microagg._model import _power
@@ -35,7 +34,8 @@ def attack(X, k=K, **parameters):
     return precisions(diagrams(pickle.loads(pickle.dumps(aggregator))), X)
 
 
-@pytest.mark.parametrize("model", slow_but_first(MODELS))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("model", MODELS)
 def test_weights_do_not_reveal_records(model):
     for table in TABLES:
         of_equal_slacks, of_best_slab = attack(TABLES[table], **MODELS[model])

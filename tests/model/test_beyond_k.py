@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from attacks.byte_search import found_in, recognizable
 from attacks.lattice import TABLES, diagrams, precisions
-from marks import case, in_one_case, slow_but_first
+from marks import case, in_one_case
 from tables.numbers import in_units
 
 from sk_microagg import MicroAggregator
@@ -134,7 +134,8 @@ def people_per_row(release, patients):
     return np.array([len(who[row]) for row in rows])
 
 
-@pytest.mark.parametrize("seed", slow_but_first(range(4)))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("seed", range(4))
 def test_a_person_hides_among_k_others_only_if_units_are_known(seed):
     X, patients = visits(seed)
     without = MicroAggregator(5).fit_transform(X)
@@ -143,7 +144,8 @@ def test_a_person_hides_among_k_others_only_if_units_are_known(seed):
     assert people_per_row(release, patients).min() >= 5
 
 
-@pytest.mark.parametrize("seed", slow_but_first(range(4)))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("seed", range(4))
 def test_who_knows_all_others_does_not_get_whole_groups_of_a_person(seed):
     # The intruder deletes the records of all other people, whom he knows. What is left of a group
     # is the person's part of it. Without units, a whole group may be left: its centroid is then a
@@ -168,7 +170,8 @@ def best_guesses(groups, values):
     return np.array([largest[group] for group in groups])
 
 
-@pytest.mark.parametrize("t", slow_but_first([0.1, 0.2, 0.3]))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("t", [0.1, 0.2, 0.3])
 def test_under_t_closeness_a_guess_is_hardly_better_than_without_a_release(t):
     # The illness depends on the quasi-identifiers.
     rng = np.random.default_rng(0)
@@ -224,7 +227,8 @@ def test_cuts_do_not_reveal_the_values_of_one_person(k):
 # Weights of models reveal no records, as without constraints.
 
 
-@pytest.mark.parametrize("table", slow_but_first(sorted(TABLES)))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("table", sorted(TABLES))
 def test_weights_do_not_reveal_records(table):
     for role in ("strata", "units", "t-closeness"):
         with case(role):

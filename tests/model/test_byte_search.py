@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from attacks.byte_search import TABLES, found_in, rare_numbers
-from marks import in_one_case, slow_but_first
+from marks import in_one_case
 from sklearn.decomposition import PCA
 
 from sk_microagg import MicroAggregator
@@ -23,7 +23,8 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("model", slow_but_first(MODELS))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("model", MODELS)
 def test_no_rare_number_is_found(model):
     for table in TABLES:
         X = TABLES[table](np.random.default_rng(0))

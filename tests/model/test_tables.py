@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow
 import pytest
 from attacks.byte_search import found_in, rare_numbers, recognizable
-from marks import slow_but_first
 
 from sk_microagg import TableAggregator
 from sk_microagg.encoding._encoder import LOST
@@ -66,7 +65,7 @@ MODELS = {
 }
 
 
-@pytest.fixture(name="fitted", params=slow_but_first([*MODELS, "arrow"]), scope="module")
+@pytest.fixture(name="fitted", params=[*MODELS, "arrow"], scope="module")
 def fitted_model(request):
     X = table()
     model = TableAggregator(K, **ROLES, **MODELS.get(request.param, {}), random_state=0)
@@ -99,6 +98,7 @@ def reachable(root):
     return found.values()
 
 
+@pytest.mark.slow_but_first
 def test_no_category_unless_k_records_share_it_or_two_of_a_group(fitted):
     X, model, release = fitted
     if not {*TEXT} <= {*release}:
@@ -116,6 +116,7 @@ def test_no_category_unless_k_records_share_it_or_two_of_a_group(fitted):
         assert all(counts[value] >= K for value in release[name].dropna())
 
 
+@pytest.mark.slow_but_first
 def test_types_of_the_release_list_no_rare_category(fitted):
     X, _, release = fitted
     for name in ("job", "level"):
@@ -126,6 +127,7 @@ def test_types_of_the_release_list_no_rare_category(fitted):
             assert {value for value, n in counts.items() if n >= K} <= listed
 
 
+@pytest.mark.slow_but_first
 def test_no_object_of_a_model_is_a_rare_value(fitted):
     X, model, release = fitted
     hidden = rare_text(X, release) | {*X["cost"], *rare_numbers(X[NUMBERS].to_numpy().T, K)}
@@ -140,6 +142,7 @@ def test_no_object_of_a_model_is_a_rare_value(fitted):
             assert value not in hidden
 
 
+@pytest.mark.slow_but_first
 def test_no_bytes_of_a_model_are_a_rare_value(fitted):
     X, model, release = fitted
     shipped = pickle.dumps(model)
@@ -154,9 +157,8 @@ def test_no_bytes_of_a_model_are_a_rare_value(fitted):
     assert not [code for code in X["code"].tolist() if code.to_bytes(8, "little") in shipped]
 
 
-@pytest.mark.parametrize(
-    "remembered", slow_but_first(["level", "number", "few", "cost", "city", "name", "code"])
-)
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("remembered", ["level", "number", "few", "cost", "city", "name", "code"])
 def test_a_model_that_remembers_is_caught(remembered):
     X = table()
     model = TableAggregator(K, **ROLES, random_state=0)
@@ -168,7 +170,8 @@ def test_a_model_that_remembers_is_caught(remembered):
         test_no_bytes_of_a_model_are_a_rare_value((X, model, release))
 
 
-@pytest.mark.parametrize("parameters", slow_but_first(MODELS))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("parameters", MODELS)
 def test_a_copy_transforms_alike(parameters):
     model = TableAggregator(K, **ROLES, **MODELS[parameters], random_state=0).fit(table())
     copy = pickle.loads(pickle.dumps(model))

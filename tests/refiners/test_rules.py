@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import in_one_case, slow_but_first
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.partition import total_sse
 from tables.numbers import TABLES
@@ -101,8 +101,9 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow_but_first
 @in_one_case("name", KEEPING)
-@pytest.mark.parametrize("privacy", slow_but_first(KINDS), ids=str)
+@pytest.mark.parametrize("privacy", KINDS, ids=str)
 def test_the_loss_is_lower_under_any_kind_of_rule(name, privacy, table):
     X, values, people = table
     if isinstance(privacy, LDiversity):

@@ -5,7 +5,6 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from marks import slow_but_first
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +22,7 @@ INDEXES = {
     "unsorted": np.random.default_rng(0).permutation(300),
     "unsorted and duplicated": np.random.default_rng(0).integers(0, 5, size=300),
 }
-every_shuffle = pytest.mark.parametrize("shuffle", slow_but_first(["disk", "memory"]))
+every_shuffle = pytest.mark.parametrize("shuffle", ["disk", "memory"])
 
 
 def draw(n=300, seed=0):

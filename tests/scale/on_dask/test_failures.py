@@ -32,6 +32,7 @@ class LeavesOneOut:
         return np.minimum(np.arange(len(X)), 1)
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_a_builder_that_fails_leaves_nothing_behind(X, tmp_path, shuffle):
     aggregator = DaskTableAggregator(
@@ -42,6 +43,7 @@ def test_a_builder_that_fails_leaves_nothing_behind(X, tmp_path, shuffle):
     assert list((tmp_path / "folder").iterdir()) == []
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_a_group_that_is_too_small_is_refused(X, shuffle):
     aggregator = DaskTableAggregator(
@@ -66,6 +68,7 @@ def test_a_fit_that_fails_keeps_the_state_of_the_last_one(X, new):
     pd.testing.assert_frame_equal(aggregator.transform(new).compute(), moved)
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 @pytest.mark.parametrize("below", ["", "sub/folder"])
 def test_a_folder_that_cannot_be_made(X, tmp_path, shuffle, below):
@@ -76,6 +79,7 @@ def test_a_folder_that_cannot_be_made(X, tmp_path, shuffle, below):
     assert (tmp_path / "file").read_text() == "precious"
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_no_place_for_temporary_files(X, temporary, shuffle):
     temporary.rmdir()
@@ -96,6 +100,7 @@ def test_a_path_that_cannot_be_made(X, tmp_path):
     assert (tmp_path / "file").read_text() == "precious"
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_a_disk_that_is_full_half_way(X, tmp_path, monkeypatch, shuffle):
     write = pd.DataFrame.to_parquet
@@ -266,6 +271,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 @pytest.mark.parametrize("n_rows", CHANGES.values(), ids=CHANGES)
 def test_a_table_that_changes_between_steps(table, tmp_path, shuffle, n_rows):

@@ -27,6 +27,7 @@ def left_in(folder):
     return [path for path in folder.rglob("*") if path.suffix != ".partd"]
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_a_folder_holds_the_model_and_no_training_row(table, X, tmp_path, shuffle, small_bundles):
     aggregator = DaskTableAggregator(
@@ -65,6 +66,7 @@ def test_temporary_folders_go_away_with_estimator_and_release(X, temporary, shuf
     assert left_in(temporary) == []
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_after_fit_there_is_only_the_model(X, temporary, shuffle):
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle).fit(X)
@@ -73,6 +75,7 @@ def test_after_fit_there_is_only_the_model(X, temporary, shuffle):
     assert [path.name for path in left_in(temporary) if path.is_file()] == ["bundle-000000.npz"]
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_rows_do_not_outlive_a_failure(X, temporary, shuffle):
     aggregator = DaskTableAggregator(quasi_identifiers=NAMES, builder=Fails(), shuffle=shuffle)
@@ -101,6 +104,7 @@ def test_a_release_outlives_its_estimator(X, shuffle):
     pd.testing.assert_series_equal(part.compute(), expected)
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_a_pickled_estimator_with_a_folder_can_be_used(X, new, tmp_path, shuffle):
     new = dd.from_pandas(new, npartitions=2)
@@ -115,6 +119,7 @@ def test_a_pickled_estimator_with_a_folder_can_be_used(X, new, tmp_path, shuffle
     pd.testing.assert_frame_equal(loaded.transform(new).compute(), moved)
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_a_pickled_estimator_holds_no_training_row(table, X, shuffle):
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle).fit(X)

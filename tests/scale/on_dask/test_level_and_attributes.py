@@ -91,6 +91,7 @@ def test_no_rows_have_no_level(table):
 # Attributes of a fitted estimator
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_attributes(table, X, shuffle, small_bundles):
     parameters = {"k": 3, "block_size": 60, "random_state": 0}

@@ -149,6 +149,7 @@ def test_transform_of_the_training_data_is_the_release(shuffle, block_size, smal
     assert moved.divisions == X.divisions
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 @pytest.mark.parametrize("refiner", [None, "exchange"])
 def test_new_rows_are_transformed_as_in_memory(table, X, new, shuffle, refiner, small_bundles):
@@ -177,6 +178,7 @@ def test_new_rows_may_have_other_columns(X, new):
     assert set(moved["remark"].compute()) == {"new"}
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 @pytest.mark.parametrize("types", [("f4", "f8"), ("f8", "f4"), ("f4", "int64")], ids=str)
 def test_new_rows_get_the_types_of_the_release(table, new, shuffle, types):

@@ -9,7 +9,6 @@ from numpy.testing import assert_array_equal
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
-from marks import slow_but_first  # noqa: E402
 from tables.on_dask import NAMES, assert_fit_fails, assert_unfitted, draw, every_shuffle, from_parts  # noqa: E402
 
 from sk_microagg import TableAggregator  # noqa: E402
@@ -71,9 +70,10 @@ CONSTRAINTS = {
 }
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
-@pytest.mark.parametrize("block_size", slow_but_first([60, "auto"]))
-@pytest.mark.parametrize("name", slow_but_first(CONSTRAINTS))
+@pytest.mark.parametrize("block_size", [60, "auto"])
+@pytest.mark.parametrize("name", CONSTRAINTS)
 def test_the_release_is_that_in_memory(visits, V, name, block_size, shuffle, small_bundles):
     parameters = {"k": 3, "privacy": CONSTRAINTS[name], "block_size": block_size}
     parameters |= {"quasi_identifiers": NAMES, "sensitive": ROLES, "unit": "patient"}
@@ -107,6 +107,7 @@ def test_a_sample_of_a_larger_table(small_bundles):
     assert 0.2 < closeness(release[NAMES], visits["cost"]) <= 0.25
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_blocks_that_cannot_satisfy_a_constraint_are_merged(
     monkeypatch, temporary, shuffle, small_bundles, capsys

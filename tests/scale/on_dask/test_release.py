@@ -35,6 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame
 # The release is that of TableAggregator
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 @pytest.mark.parametrize("refiner", [None, "exchange", SEARCH], ids=["none", "exchange", "search"])
 @pytest.mark.parametrize("block_size", [None, 60])
@@ -55,6 +56,7 @@ def test_any_number_of_partitions(table, shuffle, npartitions, small_bundles):
     assert_is_release(aggregator.fit_transform(X), X, k=3, block_size=60)
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 @pytest.mark.parametrize("make", ["grid", "duplicates", "constant"])
 def test_ties_and_duplicates(shuffle, make, small_bundles):
@@ -85,6 +87,7 @@ def test_any_builder(X, builder):
     assert_is_release(release, X, **parameters)
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 @pytest.mark.parametrize(
     "types",
@@ -168,6 +171,7 @@ def test_every_block_holds_k_rows_of_the_sample():
     assert aggregator.block_sizes_.mean() >= 100
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_small_blocks_are_merged(monkeypatch, shuffle):
     # Cuts that leave a single row of the sample on a side: in the table there may be no other.
@@ -256,6 +260,7 @@ def test_one_quasi_identifier(X, columns):
     pd.testing.assert_frame_equal(release.compute(), expected)
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 @pytest.mark.parametrize("names", [[0, 1, 2], ["self", "frame", "cls"], ["part", "block", "x0"]])
 def test_any_column_names(table, shuffle, names):
@@ -266,6 +271,7 @@ def test_any_column_names(table, shuffle, names):
     pd.testing.assert_frame_equal(release.compute(), TableAggregator(k=3).fit_transform(table))
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_an_empty_partition(table, shuffle):
     X = from_parts([table[:100], table[100:100], table[100:], table[:0]])

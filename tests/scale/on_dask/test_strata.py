@@ -9,7 +9,6 @@ from numpy.testing import assert_array_equal
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
-from marks import slow_but_first  # noqa: E402
 from tables.on_dask import NAMES, assert_fit_fails, assert_unfitted, draw, every_shuffle, from_parts  # noqa: E402
 
 from sk_microagg import TableAggregator  # noqa: E402
@@ -58,10 +57,11 @@ def check_groups(release, strata, k):
     return groups
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
-@pytest.mark.parametrize("block_size", slow_but_first([40, "auto"]))
-@pytest.mark.parametrize("strata", slow_but_first([["region", "band"], "region", "band"]))
-@pytest.mark.parametrize("privacy", slow_but_first([None, CONSTRAINTS]))
+@pytest.mark.parametrize("block_size", [40, "auto"])
+@pytest.mark.parametrize("strata", [["region", "band"], "region", "band"])
+@pytest.mark.parametrize("privacy", [None, CONSTRAINTS])
 def test_the_release_is_that_in_memory(
     table, X, strata, privacy, block_size, shuffle, small_bundles
 ):
@@ -172,7 +172,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", slow_but_first(KINDS))
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("kind", KINDS)
 def test_strata_of_any_type(kind):
     table = draw(90).assign(stratum=KINDS[kind])
     aggregator = DaskTableAggregator(
@@ -238,6 +239,7 @@ def test_single_precision(table):
 # New rows
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_new_rows_join_groups_of_their_stratum(table, X, shuffle, tmp_path):
     aggregator = DaskTableAggregator(
@@ -260,6 +262,7 @@ def test_new_rows_join_groups_of_their_stratum(table, X, shuffle, tmp_path):
     check_groups(both, both[["region", "band"]], 3)
 
 
+@pytest.mark.slow_but_first
 @every_shuffle
 def test_an_unknown_stratum(table, X, shuffle, tmp_path):
     aggregator = DaskTableAggregator(
