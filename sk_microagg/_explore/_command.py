@@ -14,8 +14,8 @@ from sk_microagg.files._messages import RequestError
 def explore(options: Namespace) -> None:
     """Read a table, and serve the page until it is closed."""
     _check(options)
+    from sk_microagg._explore._page_table import OpenTable
     from sk_microagg._explore._server import Server
-    from sk_microagg._explore._tables import OpenTable
 
     with CommandProgress(is_wanted=True) as progress:
         progress.show(f"reading {options.input}")

@@ -17,6 +17,7 @@ import pandas as pd
 from sk_microagg import TableAggregator
 from sk_microagg._bound import Certificate
 from sk_microagg._cli._command_line import command_line
+from sk_microagg._explore._choices import PAGE
 from sk_microagg._explore._measures import (
     about_sensitive,
     columns_before_and_after,
@@ -27,8 +28,7 @@ from sk_microagg._explore._measures import (
     rounded_loss,
     rounded_unit_share,
 )
-from sk_microagg._explore._settings import PAGE
-from sk_microagg._explore._tables import state_of
+from sk_microagg._explore._page_table import state_of
 from sk_microagg._utils._deadline import seconds_left
 from sk_microagg._utils._formatting import (
     fewest_records,
@@ -45,9 +45,8 @@ from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import singled_out
 from sk_microagg.release._checks import check_level, check_request, check_targets
 from sk_microagg.release._demands import warn_of_large_units
-from sk_microagg.release._in_memory import group, warn_of_columns
 from sk_microagg.release._plan import Plan
-from sk_microagg.release._release import Progress, release_file
+from sk_microagg.release._release import Progress, group, release_file, warn_of_columns
 from sk_microagg.release._request import ReleaseRequest
 from sk_microagg.release._summary import lines_of
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg import TableAggregator
-from sk_microagg._explore._description import distributions
+from sk_microagg._explore._page_table import distributions
 from sk_microagg._utils._formatting import (
     at_most,
     expected_matches,

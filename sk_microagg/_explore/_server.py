@@ -1,4 +1,4 @@
-"""The server of the page, for this machine only."""
+"""The server of the page: for this machine only, and for the page that it served itself."""
 
 from __future__ import annotations
 
@@ -8,22 +8,43 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable
+from hmac import compare_digest
 from importlib.resources import files
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import (
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Route
 
 from sk_microagg._cli._command_line import command_line
-from sk_microagg._explore._guard import Guard
-from sk_microagg._explore._settings import PAGE, request_of
-from sk_microagg._explore._tables import OpenTable
+from sk_microagg._explore._choices import PAGE, request_of
+from sk_microagg._explore._page_table import OpenTable
 from sk_microagg._explore._workers import JOBS, Worker, warm_up
 from sk_microagg.files._messages import RequestError
 from sk_microagg.release._checks import check_request
+
+# Nothing is loaded from elsewhere, nothing runs but our own scripts, and no other page frames this.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+# Settings of a table with thousands of columns are smaller.
+MOST_BYTES = 2_000_000
 
 ADDRESS = "127.0.0.1"
 
@@ -40,6 +61,78 @@ SECONDS_BETWEEN_SIGNS = 1.0
 
 ALIVE = ": alive\n\n"
 NOT_CONNECTED = "The connection of the page has ended: load it again."
+
+
+class Guard:
+    """Refuse requests without the token, for another host, or from another page.
+
+    A page of another site can send requests to this machine, and a name of another site can be made
+    to lead here: neither knows the token, and browsers name the host and the page truthfully.
+    """
+
+    def __init__(self, app: Any, token: str, ticket: str | None, host: str):
+        self.app = app
+        self.token = token
+        self.ticket = ticket
+        self.host = host
+
+    async def __call__(self, scope: dict, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        answer = self._refusal(scope) or self._admission(scope) or self._refusal_of_path(scope)
+        if answer is not None:
+            await answer(scope, receive, _with_headers(send))
+            return
+        path = scope["path"].removeprefix(f"/{self.token}")
+        inside = {**scope, "path": path, "raw_path": path.encode()}
+        await self.app(inside, receive, _with_headers(send))
+
+    def _refusal(self, scope: dict) -> Any:
+        """The answer to a request that is refused, or None."""
+        given = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        origin, site = given.get(b"origin"), given.get(b"sec-fetch-site", "none")
+        if given.get(b"host") != self.host:
+            return PlainTextResponse("This host is not served.", 403)
+        if origin not in (None, f"http://{self.host}") or site not in ("none", "same-origin"):
+            return PlainTextResponse("Other pages are not served.", 403)
+        if scope["method"] not in ("GET", "HEAD") and origin is None:
+            return PlainTextResponse("Only the page itself may ask for this.", 403)
+        length = given.get(b"content-length", "0")
+        if not length.isdecimal() or int(length) > MOST_BYTES or b"transfer-encoding" in given:
+            return PlainTextResponse("The request is too large.", 413)
+        return None
+
+    def _admission(self, scope: dict) -> Any:
+        """The answer to the first request with the ticket, or None."""
+        is_first = self.ticket is not None and scope["method"] == "GET"
+        if not is_first or not _is_same(scope["path"], f"/{self.ticket}/"):
+            return None
+        self.ticket = None
+        return RedirectResponse(f"/{self.token}/", 303)
+
+    def _refusal_of_path(self, scope: dict) -> Any:
+        """The answer to a request without the token, or None."""
+        start = f"/{self.token}/"
+        if _is_same(scope["path"][: len(start)], start):
+            return None
+        return PlainTextResponse("There is nothing here: use the address as printed.", 404)
+
+
+def _is_same(given: str, secret: str) -> Any:
+    """Compare without telling by the time how much of it is right."""
+    return compare_digest(given.encode(), secret.encode())
+
+
+def _with_headers(send: Any) -> Any:
+    """Send what is given, with the headers that every answer has."""
+
+    async def send_with_headers(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            extra = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+            message = {**message, "headers": [*message["headers"], *extra]}
+        await send(message)
+
+    return send_with_headers
 
 
 class Site:

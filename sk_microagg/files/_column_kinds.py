@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from sk_microagg._utils._formatting import decimals_of
 from sk_microagg._utils._tables import SMALLEST_CODE
 from sk_microagg.files._cells import Column, Texts
-from sk_microagg.files._date_notation import UNITS, DateNotation, Dates, fitting_patterns
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import Format
 from sk_microagg.files._messages import Option, RequestError
@@ -24,8 +23,15 @@ from sk_microagg.files._mistyped import (
     refuse_undeclared_dates,
     refuse_zones,
 )
-from sk_microagg.files._number_notation import NumberNotation, Numbers
-from sk_microagg.files._ordinal_notation import ordinal_of
+from sk_microagg.files._notations import (
+    UNITS,
+    DateNotation,
+    Dates,
+    NumberNotation,
+    Numbers,
+    OrdinalNotation,
+    fitting_patterns,
+)
 
 TRUTH = r"^(?i:true|false|yes|no)$"
 
@@ -152,10 +158,29 @@ def _declared_date(texts: Texts, name: str, format: Format, declared: Declared) 
 
 def _declared_ordinal(texts: Texts, name: str, format: Format, declared: Declared) -> Column:
     numbers = Numbers.of(texts, format.decimal, format.thousands)
-    ranks, notation = ordinal_of(texts, name, numbers, declared.orders.get(name))
+    ranks, notation = _ranks(texts, name, numbers, declared.orders.get(name))
     codes = texts.spread(ranks, -1)
     values = pd.Categorical.from_codes(codes, categories=notation.levels, ordered=True)
     return Column(name, "ordinal", "declared as ordinal", values, notation)
+
+
+def _ranks(
+    texts: Texts, name: str, numbers: Numbers, order: list | None
+) -> tuple[np.ndarray, OrdinalNotation]:
+    """The ranks of the different texts of a column; without an order, by that of numbers."""
+    unique = texts.unique.to_pylist()
+    if order is None:
+        if not numbers.is_number.all():
+            text = "{column}: its values are not numbers, so that their order is unknown: {advice}."
+            advice = (Option("not_in_order", Option("ordinal", ["low", "medium", "high"], name)),)
+            raise RequestError("unknown_order", text, name, advice=advice)
+        order = [unique[place] for place in np.argsort(numbers.values(), kind="stable")]
+    known = np.array([text in order for text in unique], dtype=bool)
+    if not known.all():
+        refuse_others(name, texts, known, "values of its order", "ordinal")
+    rank_of = {text: rank for rank, text in enumerate(order)}
+    ranks = np.array([rank_of[text] for text in unique], dtype=np.intp)
+    return ranks, OrdinalNotation(order, np.arange(len(order)))
 
 
 DECLARED = {

@@ -9,11 +9,10 @@ import numpy as np
 
 from sk_microagg._utils._formatting import in_a_list
 from sk_microagg.files._cells import Column, Texts
-from sk_microagg.files._date_notation import LIKE_A_DATE
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import Format
 from sk_microagg.files._messages import Message, Option, RequestError
-from sk_microagg.files._number_notation import SYMBOL, Numbers
+from sk_microagg.files._notations import LIKE_A_DATE, SYMBOL, Numbers
 
 # Texts that are used for missing values, in lower case.
 MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "null", "missing"}

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from sk_microagg._utils._tables import MISSING
 from sk_microagg.files._cells import Column
 from sk_microagg.files._format import Format
-from sk_microagg.files._number_notation import NumberNotation
-from sk_microagg.files._ordinal_notation import OrdinalNotation
+from sk_microagg.files._notations import NumberNotation, OrdinalNotation
 
 # Further digits tell of rounding errors only, even of groups of a thousand records.
 DECIMALS_OF_SHARES = 6

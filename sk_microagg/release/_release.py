@@ -4,17 +4,204 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from sk_microagg._utils._deadline import user_stacklevel
-from sk_microagg.files._format import is_standard, name_of_input
-from sk_microagg.files._messages import Message, Option, require
-from sk_microagg.release._checks import check_request
-from sk_microagg.release._in_memory import release_in_memory
+import numpy as np
+import pandas as pd
+
+from sk_microagg._utils._deadline import (
+    interruptible,
+    is_interrupted,
+    shared_interrupt,
+    user_stacklevel,
+)
+from sk_microagg._utils._tables import check_report_extra
+from sk_microagg.files._format import Format, file_of_input, is_standard, name_of_input
+from sk_microagg.files._messages import (
+    Message,
+    Option,
+    RequestError,
+    bad_input_as_request_error,
+    one_line,
+    reason,
+    require,
+)
+from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
+from sk_microagg.files._table import read_table, write_table
+from sk_microagg.files._written import shuffled
+from sk_microagg.generalization._grid import ends_of_intervals
+from sk_microagg.generalization._labels import ROOT
+from sk_microagg.metrics import anonymity_level
+from sk_microagg.metrics._groups import homogeneity_of_both
+from sk_microagg.metrics._loss import certify
+from sk_microagg.release._cautions import (
+    identifiers,
+    several_rows,
+    singled_out,
+    warn_of_determined,
+    warn_of_identifiers,
+    warn_of_several_rows,
+)
+from sk_microagg.release._checks import check_level, check_request, check_targets
+from sk_microagg.release._demands import warn_of_large_units, warnings_as_messages
+from sk_microagg.release._plan import Plan
 from sk_microagg.release._request import ReleaseRequest
-from sk_microagg.release._summary import Fact, ReleaseSummary
+from sk_microagg.release._summary import Fact, ReleaseSummary, describe, summarize
+
+SEARCH_INTERRUPTED = "Ctrl-C ended the search early: the groups are the best found by then"
+PROOF_INTERRUPTED = "Ctrl-C ended the proof early: the certificate is what was proven by then"
+
+
+def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
+    """Read, group, check, write, prove and report; return the facts."""
+    format = Format.from_request(request)
+    make_report = _import_report() if request.report else None
+
+    progress.show(f"reading {name_of_input(request.input)}")
+    plan = Plan.from_request(request, read_table(request.input, format))
+    request, roles, demands = plan.request, plan.roles, plan.demands
+    estimator = plan.make_estimator(verbose=int(progress.is_shown))
+    warn_of_columns(plan, progress)
+    hints = hint_at_codes(plan.columns, plan.declared, is_typed=not plan.table.is_text)
+    for hint in [*hints, *say_what_is_omitted(plan.columns)]:
+        progress.warn(hint)
+
+    records = plan.records()
+    released, interrupted = group(estimator, records, progress)
+    release = plan.release(released, estimator)
+
+    progress.show("checking the release")
+    level = anonymity_level(release.classes)
+    check_level(level, request.k)
+    homogeneous: Any = []
+    if roles.unchanged:
+        homogeneous = homogeneity_of_both(release.classes, plan.unchanged)
+    held = demands.check(release.labels, request.k)
+    share = demands.share(release.labels)
+    warn_of_large_units(roles.unit, share, request.k, progress, demands.least_share())
+    unchanged = singled_out(plan, release.labels, progress)
+
+    progress.show(f"writing {request.output}")
+    check_targets(request)  # Again, since a file may have been written in the meantime.
+    cells = shuffled(release.cells) if request.shuffle else release.cells
+    write_table(cells, request.output, format, plan.table.style, file_of_input(request.input))
+    certificate, is_complete = _prove(estimator, records, request.certificate, progress)
+    interrupted += [] if is_complete else [PROOF_INTERRUPTED]
+    if make_report is not None:
+        progress.show(f"writing {request.report}")
+        _write_report(make_report, plan, records, released, estimator, certificate)
+    return summarize(
+        estimator,
+        roles,
+        len(records),
+        level,
+        homogeneous,
+        singled_out=unchanged,
+        columns=[describe(c, release.by_column.get(c.name), estimator) for c in plan.columns],
+        demands=held,
+        certificate=certificate,
+        interrupted=interrupted,
+    )
+
+
+def warn_of_columns(plan: Plan, progress: Any) -> None:
+    """Warn of columns that may identify people, and of people with several rows."""
+    warn_of_identifiers(identifiers(plan.table, plan.roles.unchanged), progress)
+    # A group never mixes strata, so that they give nothing away.
+    others = plan.unchanged.drop(columns=list(plan.roles.strata))
+    values = plan.records()[[column.name for column in plan.known]]
+    warn_of_determined(values, others, progress, plan.demands.units())
+    if plan.roles.unit is None:
+        lines = several_rows(plan.table, plan.roles.dropped)
+        warn_of_several_rows(lines, plan.request.method != "kaim", progress)
+
+
+def group(estimator: Any, records: pd.DataFrame, progress: Any) -> tuple[pd.DataFrame, list]:
+    """Group the records; return the release, and what was interrupted."""
+    progress.show(f"grouping {len(records)} records")
+    with (
+        bad_input_as_request_error(),
+        warnings_as_messages(progress),
+        progress.of_search(),
+        shared_interrupt(),
+    ):
+        released = estimator.fit_transform(records)
+        interrupted = [SEARCH_INTERRUPTED] if is_interrupted() else []
+    if isinstance(released, np.ndarray):
+        released = pd.DataFrame(released, columns=records.columns)
+    return released, interrupted
+
+
+def _prove(estimator: Any, records: pd.DataFrame, seconds: float | None, progress: Any) -> tuple:
+    """Prove a bound on the optimum; return it, and whether that took as long as it was to take."""
+    if seconds is None:
+        return None, True
+    progress.show(f"proving for {seconds:g} seconds how close the optimum is")
+    with progress.of_search(), interruptible():
+        certificate = certify(estimator, records, seconds, verbose=int(progress.is_shown))
+        return certificate, not is_interrupted()
+
+
+def _import_report() -> Callable:
+    try:
+        check_report_extra()
+        from sk_microagg.report import make_report
+    except ImportError as error:
+        raise _no_report(error) from error
+    return make_report
+
+
+def _no_report(error: Exception) -> RequestError:
+    facts = {"report": Option("report"), "why": one_line(error)}
+    return RequestError("missing_extra", "{report}: {why}", **facts)
+
+
+def with_dates(table: pd.DataFrame, columns: list) -> pd.DataFrame:
+    """A table in which dates are dates, and not numbers, as KAIM has them."""
+    table = table.copy()
+    for column in columns:
+        if column.kind == "date" and table[column.name].dtype.kind != "M":
+            low, high = map(column.notation.moments, ends_of_intervals(table[column.name]))
+            if not np.array_equal(low, high, equal_nan=True):
+                low = [f"[{start}, {end}]" for start, end in zip(low, high, strict=True)]
+                low = np.where(np.isnat(high), ROOT, np.array(low, dtype=object))
+            table[column.name] = low
+    return table
+
+
+def _write_report(
+    make_report: Callable,
+    plan: Plan,
+    records: pd.DataFrame,
+    released: pd.DataFrame,
+    estimator: Any,
+    certificate: Any,
+) -> None:
+    request = plan.request
+    try:
+        with bad_input_as_request_error(Option("report")):
+            make_report(
+                *(with_dates(frame, plan.known) for frame in (records, released)),
+                estimator,
+                request.report,
+                source=Path(name_of_input(request.input)).name,
+                certificate=certificate,  # The report does not repeat the proof.
+                readers_of=file_of_input(request.input),
+                command=request.command,
+                unchanged=plan.unchanged,
+                dropped=plan.roles.dropped,
+                target=plan.target(),
+                kinds={column.name: column.kind for column in plan.known},
+                **plan.demands.columns(),
+            )
+    except ImportError as error:
+        raise _no_report(error) from error
+    except OSError as error:
+        text = "{path} cannot be written: {why}."
+        raise RequestError("cannot_write", text, path=request.report, why=reason(error)) from error
 
 
 class Progress:

@@ -12,7 +12,7 @@ import pytest
 from servers import serve
 
 from sk_microagg._cli._voice import SHELL
-from sk_microagg._explore import _description, _workers
+from sk_microagg._explore import _page_table, _workers
 from sk_microagg.cli import main
 from sk_microagg.files._messages import RequestError
 from sk_microagg.metrics import closeness, diversity
@@ -264,7 +264,7 @@ def test_all_values_missing(explored, tmp_path):
 
 
 def test_a_large_table_is_sampled_and_released_whole(explored, tmp_path, monkeypatch):
-    monkeypatch.setattr(_description, "N_SAMPLE", 200)
+    monkeypatch.setattr(_page_table, "N_SAMPLE", 200)
     rng = np.random.default_rng(0)
     path = tmp_path / "large.csv"
     pd.DataFrame(rng.normal(size=(1000, 2)), columns=["a", "b"]).to_csv(path, index=False)
@@ -286,8 +286,8 @@ def sampled(tmp_path, monkeypatch):
 
     Its columns are a number, ages of people, and one that is not clear.
     """
-    monkeypatch.setattr(_description, "N_SAMPLE", 200)
-    assert 0 not in _description.sampled_rows(1000)
+    monkeypatch.setattr(_page_table, "N_SAMPLE", 200)
+    assert 0 not in _page_table.sampled_rows(1000)
     rng = np.random.default_rng(0)
     columns = {"x": rng.normal(size=1000), "age": rng.integers(20, 24, 1000)}
     frame = pd.DataFrame(columns | {"odd": ["much", *rng.integers(0, 9, 999)]})

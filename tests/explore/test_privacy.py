@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from servers import serve
 
-from sk_microagg._explore import _description
-from sk_microagg._explore._settings import PAGE
+from sk_microagg._explore import _page_table
+from sk_microagg._explore._choices import PAGE
 from sk_microagg._utils._formatting import expected_matches
 from sk_microagg.files._messages import RequestError
 from sk_microagg.metrics import RecordLinkage
@@ -145,7 +145,7 @@ def test_errors_quote_no_stratum_and_no_leaf(explored, table, rows, tmp_path):
 
 
 def test_errors_of_a_sample_quote_no_stratum(explored, table, rows, monkeypatch):
-    monkeypatch.setattr(_description, "N_SAMPLE", N - 1)
+    monkeypatch.setattr(_page_table, "N_SAMPLE", N - 1)
     page = explored(table, "--no-preview")
     with pytest.raises(RequestError, match=r"59 rows .* stratum") as error:
         page.run("preview", {"odd": "drop", "town": "stratum"})

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from sk_microagg.files._cells import Column
-from sk_microagg.files._date_notation import DateNotation
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
-from sk_microagg.files._number_notation import NumberNotation
+from sk_microagg.files._notations import DateNotation, NumberNotation
 
 AGES = [*range(18, 80)]
 

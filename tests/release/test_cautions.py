@@ -13,8 +13,8 @@ from sk_microagg.files._table import Table
 from sk_microagg.release._cautions import identifiers
 
 dd = pytest.importorskip("dask.dataframe")
-from sk_microagg.release import _columns_on_dask  # noqa: E402
-from sk_microagg.release._columns_on_dask import count_on_dask, identifiers_on_dask  # noqa: E402
+from sk_microagg.release import _out_of_memory  # noqa: E402
+from sk_microagg.release._out_of_memory import count_on_dask, identifiers_on_dask  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -62,7 +62,7 @@ def test_of_categories_and_nan():
 @pytest.mark.parametrize("n_parts", [1, 7])
 @pytest.mark.parametrize("n_keys", [100_000, 40])
 def test_on_dask(monkeypatch, n_parts, n_keys):
-    monkeypatch.setattr(_columns_on_dask, "N_KEYS", n_keys)
+    monkeypatch.setattr(_out_of_memory, "N_KEYS", n_keys)
     frame = dd.from_pandas(pd.DataFrame(COLUMNS), npartitions=n_parts)
     names = identifiers_on_dask(count_on_dask(frame, list(COLUMNS)), list(COLUMNS))
     if n_keys < N:  # A sample is not exact between 89% and 91%.

@@ -6,7 +6,7 @@ from sk_microagg import KAIM, TableAggregator
 from sk_microagg.files._cells import Column
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._messages import RequestError
-from sk_microagg.files._number_notation import NumberNotation
+from sk_microagg.files._notations import NumberNotation
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.privacy import LDiversity, TCloseness
 from sk_microagg.refiners import Annealing, IteratedLocalSearch, Recombination

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg.release import RequestError, _in_memory
+from sk_microagg.release import RequestError, _release
 
 NUMERIC = ["age", "height"]
 MIXED = ["age", "town", "height", "weight"]
@@ -212,7 +212,7 @@ def test_bad_files(refused, write, tmp_path, content, settings, code, message):
 
 
 def test_nothing_is_written_below_k(refused, numbers, tmp_path, monkeypatch):
-    monkeypatch.setattr(_in_memory, "anonymity_level", lambda release: 4)
+    monkeypatch.setattr(_release, "anonymity_level", lambda release: 4)
     error = refused(numbers, tmp_path / "out.csv", quasi_identifiers=["count", "size"])
     assert (error.code, error.facts) == ("not_anonymous", {"level": 4, "k": 5})
 

@@ -2,7 +2,7 @@
 
 import json
 
-from sk_microagg._explore._description import describe_table
+from sk_microagg._explore._page_table import describe_table
 from sk_microagg.files._table import read_table
 
 AGES = [*range(18, 80)]
