@@ -24,6 +24,11 @@ class TableRoles:
         """Columns that are released as they are, in the order of the table."""
         return [name for name in self.released if name not in self.quasi_identifiers]
 
+    @property
+    def exposed(self) -> list[Any]:
+        """Unchanged columns that an intruder may know: all but sensitive ones."""
+        return [name for name in self.unchanged if name not in self.sensitive]
+
     def strata_of(self, table: DataFrame) -> DataFrame | None:
         """The columns whose values no group mixes, or None if there are none."""
         return table[self.strata] if self.strata else None

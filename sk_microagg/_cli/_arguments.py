@@ -18,40 +18,32 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def at_least_1(text: str) -> int:
-    """An integer of at least 1."""
-    return number(text, int, lambda value: value >= 1, "an integer of at least 1")
+# Numbers that options take: how they are read, which of them are allowed, and in words.
+NUMBERS: dict[str, tuple[Callable, Callable[[Any], bool], str]] = {
+    "at_least_1": (int, lambda value: value >= 1, "an integer of at least 1"),
+    "seed": (int, lambda value: 0 <= value < 2**32, "an integer from 0 to 2**32 - 1"),
+    "jobs": (int, lambda value: value != 0, "an integer other than 0"),
+    "positive": (float, lambda value: 0 < value < math.inf, "a number above 0"),
+    "share": (float, lambda value: 0 <= value <= 1, "a number from 0 to 1"),
+    "positive_share": (float, lambda value: 0 < value <= 1, "a number above 0 and at most 1"),
+    "diversity": (float, lambda value: 1 <= value < math.inf, "a number of at least 1"),
+}
 
 
-def positive(text: str) -> float:
-    """A number above 0."""
-    return number(text, float, lambda value: 0 < value < math.inf, "a number above 0")
+def number(kind: str) -> Callable[[str], Any]:
+    """What reads a number of a kind from a text, and raises unless it is allowed."""
+    convert, is_allowed, allowed = NUMBERS[kind]
 
+    def read(text: str) -> Any:
+        try:
+            value: Any = convert(text)
+        except ValueError:
+            value = None
+        checked(text, value is not None and is_allowed(value), allowed)
+        # The l of entropy may have decimals.
+        return int(value) if kind == "diversity" and value.is_integer() else value
 
-def share(text: str) -> float:
-    """A number from 0 to 1."""
-    return number(text, float, lambda value: 0 <= value <= 1, "a number from 0 to 1")
-
-
-def positive_share(text: str) -> float:
-    """A number above 0 and at most 1."""
-    return number(text, float, lambda value: 0 < value <= 1, "a number above 0 and at most 1")
-
-
-def diversity(text: str) -> float:
-    """A number of at least 1."""
-    value = number(text, float, lambda value: 1 <= value < math.inf, "a number of at least 1")
-    return int(value) if value.is_integer() else value
-
-
-def seed(text: str) -> int:
-    """An integer from 0 to 2**32 - 1."""
-    return number(text, int, lambda value: 0 <= value < 2**32, "an integer from 0 to 2**32 - 1")
-
-
-def jobs(text: str) -> int:
-    """An integer other than 0."""
-    return number(text, int, lambda value: value != 0, "an integer other than 0")
+    return read
 
 
 def separator(text: str) -> str:
@@ -80,17 +72,6 @@ def encoding(text: str) -> str:
 def texts(text: str) -> list[str]:
     """Texts, separated by commas; a text that contains a comma is in double quotes."""
     return next(csv.reader([text], skipinitialspace=True), [])
-
-
-def number(text: str, convert: Callable, is_allowed: Callable[[Any], bool], allowed: str) -> Any:
-    """The number that a text is; raise unless it is one that is allowed."""
-    try:
-        value = convert(text)
-    except ValueError:
-        value = None
-    if value is None or not is_allowed(value):
-        raise argparse.ArgumentTypeError(f"{text!r} must be {allowed}")
-    return value
 
 
 def checked(value: str, is_allowed: bool, allowed: str) -> str:

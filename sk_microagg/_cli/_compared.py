@@ -37,7 +37,6 @@ LARGEST_CHANCE = 5.0
 
 
 def compared_columns(original: Table, release: Any, names: list, declared: Declared) -> list:
-    """Columns of both tables."""
     columns = original.columns(names, declared, is_strict=True)
     return [(old, _read_as(old, release)) for old in columns]
 

@@ -8,31 +8,10 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 from sk_microagg._choices import BUILDERS, FRONTS, REFINERS
-from sk_microagg._cli._arguments import (
-    Once,
-    at_least_1,
-    diversity,
-    encoding,
-    jobs,
-    mark,
-    positive,
-    positive_share,
-    seed,
-    separator,
-    share,
-    texts,
-)
+from sk_microagg._cli._arguments import Once, encoding, mark, number, separator, texts
 from sk_microagg._utils._formatting import printable
 
 WRONG_USAGE = 2
-
-# What options of constraints take.
-TYPES = {
-    "diversity": diversity,
-    "positive": positive,
-    "positive_share": positive_share,
-    "share": share,
-}
 
 FILES = """\
 files:
@@ -160,7 +139,9 @@ def _add_anonymize(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "output", metavar="OUT", help="where to write the release; - for standard output"
     )
-    parser.add_argument("-k", type=at_least_1, default=5, metavar="K", help="default: %(default)s")
+    parser.add_argument(
+        "-k", type=number("at_least_1"), default=5, metavar="K", help="default: %(default)s"
+    )
     _add_columns(
         parser,
         "columns to anonymize together; default: all that --drop, --sensitive, --unit and --strata "
@@ -176,7 +157,7 @@ def _add_anonymize(parser: argparse.ArgumentParser) -> None:
     _add_method(parser)
     parser.add_argument(
         "--seed",
-        type=seed,
+        type=number("seed"),
         default=0,
         dest="random_state",
         metavar="N",
@@ -239,7 +220,7 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--time-limit",
-        type=positive,
+        type=number("positive"),
         metavar="SECONDS",
         help="time to search for better groups, by the annealing or iterated_local_search that "
         "--refiner names; default: recombination, or iterated_local_search with --method kaim. "
@@ -247,7 +228,7 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--certificate",
-        type=positive,
+        type=number("positive"),
         metavar="SECONDS",
         help="time to prove an upper bound on how far the information loss is above the optimum. "
         "Ctrl-C ends it earlier",
@@ -315,7 +296,7 @@ def _add_constraints(parser: argparse.ArgumentParser) -> None:
         for option in front.options:
             allowed: Any = {"choices": option.kind}
             if isinstance(option.kind, str):
-                allowed = {"type": TYPES[option.kind]}
+                allowed = {"type": number(option.kind)}
             parser.add_argument(
                 f"--{option.name.replace('_', '-')}",
                 default=option.default,
@@ -361,7 +342,7 @@ def _add_columns(parser: argparse.ArgumentParser, help: str) -> None:
 def _add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs",
-        type=jobs,
+        type=number("jobs"),
         default=-1,
         dest="n_jobs",
         metavar="N",
@@ -375,7 +356,6 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
 
 
 def add_format_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how tables are written."""
     parser.add_argument(
         "--na",
         type=texts,
@@ -427,7 +407,6 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_kind_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what single columns hold."""
     for kind, help in KINDS.items():
         parser.add_argument(
             f"--{kind}",

@@ -72,7 +72,7 @@ def risk(options: Namespace) -> None:
         }
     )
     columns = _common_columns(original, release, options)
-    declared = Declared.kinds_from_request(options)
+    declared = Declared.from_request(options)
     declared.check_kinds([*columns, *options.sensitive], "compared")
     pairs = compared_columns(original, release, columns, declared)
     before, after = map(_values, zip(*pairs, strict=True))

@@ -27,7 +27,6 @@ class CommandProgress(Progress):
         self._line = ProgressLine(sys.stderr)
 
     def show(self, step: str) -> None:
-        """Show the current step."""
         if self.is_shown:
             self._line.draw(step)
 
@@ -56,7 +55,6 @@ class CommandProgress(Progress):
 
 
 def print_facts(facts: dict, file: Any = None) -> None:
-    """Print one fact per line, each item of a list on its own line."""
     print(facts_in_lines(facts, SHELL), file=file or sys.stdout)
 
 

@@ -99,7 +99,6 @@ def found_columns(typed: Mapping[str, Any], names: list[str]) -> dict:
 
 
 def _found(parameter: str, text: str, names: list[str]) -> list[str]:
-    """The columns that a text names."""
     parts = _parts(text)
     if text not in names or _is_quoted(text, parts, names):
         return [_one(parameter, part, names) for part in parts]
@@ -121,7 +120,6 @@ def _found_one(parameter: str, text: str, names: list[str]) -> str:
 
 
 def _is_quoted(text: str, parts: list[str], names: list[str]) -> bool:
-    """Whether a text is names in double quotes."""
     return text.startswith('"') and all(part in names for part in parts)
 
 
@@ -164,7 +162,6 @@ def _rounded(parameter: str, given: Iterable[str], names: list[str]) -> list:
 
 
 def _number(parameter: str, name: str | None, text: str | None) -> float:
-    """The number that is said of a column."""
     option, (_, allowed) = Option(parameter), NUMBERS[parameter]
     if text is None:
         message = "{option}: {name!r} must have a number, as in {name}=2."

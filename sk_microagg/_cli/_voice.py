@@ -79,11 +79,9 @@ def in_order(value: Any) -> str:
 
 
 def listed(texts: Sequence[str]) -> str:
-    """Texts between commas."""
     return ",".join(f'"{text}"' if "," in text else text for text in texts)
 
 
 def as_text(value: Any) -> str:
-    """A value as one types it."""
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return repr(value) if isinstance(value, float) and float(short) != value else short

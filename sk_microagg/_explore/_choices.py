@@ -77,7 +77,6 @@ class PageVoice(Voice):
     }
 
     def option(self, option: Option) -> str:
-        """What one chooses."""
         name, value = option.name, option.value
         if name in STARTED_WITH:
             return SHELL.option(option)
@@ -225,7 +224,8 @@ def _constraints(values: dict) -> list:
 
 
 def constraints_to_choose() -> list[dict]:
-    """What the page says about each constraint that can be chosen."""
+    # What most users look for comes first.
+    in_order = sorted(known_constraints().items(), key=lambda item: item[1].is_about_units)
     return [
         {
             "name": name,
@@ -237,5 +237,5 @@ def constraints_to_choose() -> list[dict]:
             ],
             "choice": constraint.front.choice,
         }
-        for name, constraint in known_constraints().items()
+        for name, constraint in in_order
     ]

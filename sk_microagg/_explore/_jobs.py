@@ -182,7 +182,7 @@ def _about_sample(table: Table, is_sample: bool) -> Iterator[None]:
         if not is_sample:
             raise
         text = "In the sample of {n_rows:,} rows that previews use: {why}"
-        facts = {"n_rows": table.cells.num_rows, "why": error.message}
+        facts = {"n_rows": table.cells.num_rows, "why": error}
         raise RequestError(error.code, text, error.column, **facts) from error
 
 
@@ -231,7 +231,6 @@ class Drafts:
         self.request = request.replace(**drafts)
 
     def publish(self) -> None:
-        """Move the files to where they belong."""
         for target in self._targets.values():
             os.replace(self._folder / target.name, target)
 
@@ -240,7 +239,6 @@ class Drafts:
         return {**message, "text": message["text"].replace(f"{self._folder}{os.sep}", "")}
 
     def remove(self) -> None:
-        """Remove the folder, and what is left in it."""
         remove_folder(self._folder)
 
 
@@ -254,11 +252,9 @@ class SentProgress(Progress):
         self._send = send
 
     def show(self, step: str) -> None:
-        """Send the current step."""
         self._send({"text": step})
 
     def said(self) -> list[str]:
-        """The warnings in the words of the page."""
         return [message.in_words(PAGE) for message in self.warnings]
 
     @contextmanager

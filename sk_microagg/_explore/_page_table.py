@@ -63,7 +63,6 @@ KINDS_TO_DECLARE = {
 
 
 def describe_table(table: Table, shows_rows: bool) -> dict:
-    """Describe a table, without telling of single records."""
     names = table.cells.column_names
     rows = sampled_rows(table.cells.num_rows)
     return {
@@ -220,7 +219,6 @@ def _rounded(shares: np.ndarray, n_records: int) -> Any:
 
 
 def _edge(edge: float, histogram: Any) -> Any:
-    """The edge of a bin, as a label."""
     if histogram.unit_name == DATE:
         return text_of_day(min(max(float(edge), FIRST_DAY), LAST_DAY))[:10]
     return f"{edge:,.0f}" if 1000 <= abs(edge) < LARGEST_PLAIN else f"{edge:.4g}"
@@ -298,7 +296,6 @@ class OpenTable:
         ]
 
     def existing(self, settings: dict) -> list:
-        """Return the names of files that would be overwritten."""
         names = [settings["release"], settings["report"]]
         return [n for n in names if n is not None and os.path.lexists(self.source.beside(n))]
 

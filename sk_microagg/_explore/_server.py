@@ -164,7 +164,6 @@ class Site:
         self.app.router.redirect_slashes = False
 
     async def describe(self, request: Any) -> Any:
-        """Describe the table."""
         return _Json(self.table.description)
 
     async def events(self, request: Any) -> Any:
@@ -173,7 +172,6 @@ class Site:
         return StreamingResponse(self.pages.events(name), media_type="text/event-stream")
 
     async def reload(self, body: dict) -> Any:
-        """Read the table again."""
         self.table = await asyncio.to_thread(OpenTable, self.table.options)
         return self.table.description
 
@@ -192,7 +190,6 @@ class Site:
         }
 
     async def start(self, body: dict) -> dict:
-        """Start a job of a page."""
         name, what, settings = body["page"], body["what"], body["settings"]
         if what not in JOBS:
             raise ValueError(f"{what!r} is no job")
@@ -201,7 +198,6 @@ class Site:
         return {}
 
     async def cancel(self, body: dict) -> dict:
-        """Cancel a job of a page."""
         self.pages.cancel(body["page"], body["what"])
         return {}
 
@@ -214,7 +210,6 @@ class _Json(JSONResponse):
 
 
 def _type(name: str) -> str | None:
-    """The type of an asset; None for other files."""
     return next((kind for suffix, kind in TYPES.items() if name.endswith(suffix)), None)
 
 
@@ -270,7 +265,6 @@ class Server(uvicorn.Server):
         self.run(sockets=[self._socket])
 
     async def startup(self, sockets: Any = None) -> None:
-        """Begin to serve, and say so."""
         warm_up()
         await super().startup(sockets=sockets)
         # Some browsers run until they are closed: nothing waits for this thread.
@@ -324,13 +318,11 @@ class Pages:
                 self._on_empty()
 
     async def start(self, name: str, what: str, arguments: tuple) -> None:
-        """Start a job for a page, in the place of one of the same kind."""
         if name not in self._pages or self._is_ending:
             raise RequestError("not_connected", NOT_CONNECTED)
         await self._pages[name].start(what, arguments)
 
     def cancel(self, name: str, what: str) -> None:
-        """Cancel a job of a page, if it is running."""
         if name in self._pages:
             self._pages[name].cancel(what)
 

@@ -38,7 +38,6 @@ JOBS: dict[str, Any] = {
 
 
 def context() -> Any:
-    """Return what makes processes."""
     return multiprocessing.get_context(METHOD)
 
 
@@ -74,7 +73,6 @@ class Worker:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Start the process, without waiting for it."""
         self._thread.start()
 
     def cancel(self) -> None:
@@ -85,7 +83,6 @@ class Worker:
             self._end()
 
     def wait(self) -> None:
-        """Wait until the process has ended."""
         self._thread.join()
 
     def _run(self) -> None:
@@ -120,7 +117,6 @@ class Worker:
             self._hear(message)
 
     def _end(self) -> None:
-        """Ask the process to end, and make it end if it does not."""
         self._process.terminate()
         timer = threading.Timer(SECONDS_TO_END, self._kill)
         timer.daemon = True

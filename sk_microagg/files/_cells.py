@@ -27,12 +27,10 @@ class Texts:
 
     @property
     def n_missing(self) -> int:
-        """Number of cells that are missing."""
         return int(np.count_nonzero(self.codes < 0))
 
     @property
     def n_known(self) -> int:
-        """Number of cells that are not missing."""
         return len(self.codes) - self.n_missing
 
     @property
@@ -46,7 +44,6 @@ class Texts:
         return found.to_numpy(zero_copy_only=False).astype(bool)
 
     def n_cells(self, mask: np.ndarray) -> int:
-        """Number of cells whose text is one of a mask."""
         return int(self.counts[mask].sum())
 
     def spread(self, values: np.ndarray, missing: Any) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""What a request says about single columns: their kinds, weights, orders and decimals."""
+"""What a request says about single columns: their kinds, orders and patterns."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sk_microagg.files._messages import Option, RequestError
@@ -22,23 +22,10 @@ class Declared:
     kinds: dict = field(default_factory=dict)
     date_patterns: dict = field(default_factory=dict)
     orders: dict = field(default_factory=dict)
-    weights: dict = field(default_factory=dict)
-    decimals: dict = field(default_factory=dict)
-    categories: str | None = None
 
     @classmethod
     def from_request(cls, request: Any) -> Declared:
         """Take it from a request; raise if that contradicts itself."""
-        return replace(
-            cls.kinds_from_request(request),
-            weights=dict(request.column_weights),
-            decimals=dict(request.decimals),
-            categories=request.categories,
-        )
-
-    @classmethod
-    def kinds_from_request(cls, request: Any) -> Declared:
-        """Take only what columns hold, where nothing is released."""
         kinds: dict = {}
         for parameter, kind in KINDS.items():
             for name in getattr(request, parameter):
@@ -55,22 +42,11 @@ class Declared:
             _check_order(name, order)
         return cls(kinds=kinds, date_patterns=patterns, orders=orders)
 
-    def check(self, roles: Any) -> None:
-        """Raise unless what is said has an effect on the columns that it names."""
-        self.check_kinds([*roles.quasi_identifiers, *roles.sensitive], "anonymized")
-        for parameter, named in (("column_weights", self.weights), ("decimals", self.decimals)):
-            named = [name for name in named if name is not None]
-            _check_use(parameter, named, roles.quasi_identifiers, "anonymized")
-
     def check_kinds(self, used: list, what: str) -> None:
         """Raise unless kinds are of columns that are used; `what` is done with these, in words."""
         for parameter, kind in KINDS.items():
             named = [name for name in self.kinds if self.kinds[name] == kind]
-            _check_use(parameter, named, used, what)
-
-    def decimals_of(self, name: str) -> int | None:
-        """To how many decimals the user wants a column rounded; None if nothing is said."""
-        return self.decimals.get(name, self.decimals.get(None))
+            check_use(parameter, named, used, what)
 
 
 def levels_of(text: str) -> list[str]:
@@ -78,7 +54,8 @@ def levels_of(text: str) -> list[str]:
     return [level.strip() for level in text.split("<")]
 
 
-def _check_use(parameter: str, named: Iterable, used: list, what: str) -> None:
+def check_use(parameter: str, named: Iterable, used: list, what: str) -> None:
+    """Raise unless a parameter names columns that are used; `what` is done with these."""
     for name in named:
         if name not in used:
             text = "{parameter} names {name!r}, which is not {what}."

@@ -103,7 +103,6 @@ def _typed(values: list, missing: tuple) -> pa.Array:
 
 
 def _is_midnight(value: object) -> bool:
-    """Whether a value is a date without a time."""
     return isinstance(value, datetime.datetime) and value.time() == datetime.time()
 
 
@@ -164,7 +163,6 @@ def _imported_for(path: str | Path) -> ModuleType:
 
 
 def _write_cell(cell: Any, value: Any, number_format: str) -> None:
-    """Write a value into a cell."""
     if value is None or value != value:
         return
     cell.value = value

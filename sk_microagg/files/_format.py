@@ -66,7 +66,7 @@ def suffix_of_input(path: str) -> str:
         if _is_nameless(Path(path)):
             return ".csv"
         text = "{why} As -, CSV is read from standard input."
-        raise RequestError("suffix", text, why=error.message) from error
+        raise RequestError("suffix", text, why=error) from error
     if suffix in TITLES and not Path(path).is_file():
         text = "{path} is not a file: {title} cannot be read from a pipe, but CSV can be."
         raise RequestError("pipe", text, path=path, title=TITLES[suffix])
@@ -84,7 +84,6 @@ def _is_nameless(path: Path) -> bool:
 
 
 def check_exists(path: str, *, may_be_folder: bool = False) -> None:
-    """Raise unless a path can be read."""
     if is_standard(path):
         return
     if not path:
@@ -152,7 +151,6 @@ def check_report_name(path: str) -> None:
 
 
 def _is_same(path: Path, other: Path) -> bool:
-    """Whether two paths lead to the same file."""
     try:
         return path.samefile(other)
     except OSError:  # One does not exist, but links may lead to the same place.

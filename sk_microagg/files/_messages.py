@@ -142,7 +142,7 @@ class Message:
         return self.in_words()
 
 
-class RequestError(ValueError):
+class RequestError(Message, ValueError):
     """A request that cannot be fulfilled, or a file that cannot be read or written.
 
     Parameters
@@ -159,11 +159,6 @@ class RequestError(ValueError):
     **facts : object
         What was found, and which parameters help.
 
-    Attributes
-    ----------
-    message : Message
-        What is wrong, to be put into the words of another front.
-
     Examples
     --------
     >>> from sk_microagg.release import RequestError, release_file
@@ -175,33 +170,11 @@ class RequestError(ValueError):
     """
 
     def __init__(self, code: str, text: str, column: str | None = None, /, **facts: object):
-        super().__init__(code, text, column, facts)
-        self.message = Message(code, text, column, **facts)
-
-    @property
-    def code(self) -> str:
-        """What is wrong, for programs."""
-        return self.message.code
-
-    @property
-    def column(self) -> str | None:
-        """The column that it is about, or None."""
-        return self.message.column
-
-    @property
-    def facts(self) -> dict:
-        """What was found."""
-        return self.message.facts
-
-    def in_words(self, voice: Voice = PYTHON) -> str:
-        """What is wrong in the terms of a front."""
-        return self.message.in_words(voice)
-
-    def __str__(self) -> str:
-        return self.in_words()
+        ValueError.__init__(self, code, text, column, facts)
+        Message.__init__(self, code, text, column, **facts)
 
     def __reduce__(self) -> tuple:
-        return _remade, (self.code, self.message.text, self.column, self.facts)
+        return _remade, (self.code, self.text, self.column, self.facts)
 
 
 def _capitalized(word: object) -> object:

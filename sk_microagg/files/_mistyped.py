@@ -221,7 +221,6 @@ def hint_at_categories(column: Column) -> Message | None:
 
 
 def _known(column: Column) -> np.ndarray:
-    """The different known numbers."""
     # As floats: differences of unsigned integers would overflow.
     return np.unique(column.numbers[~np.isnan(column.numbers)]).astype(np.float64)
 

@@ -75,17 +75,14 @@ class NumberNotation:
 
     @property
     def is_plain(self) -> bool:
-        """Whether numbers are written as Python does."""
         return self.decimal == "."
 
     @property
     def rounding(self) -> int | None:
-        """What means are rounded to."""
         return self.decimals
 
     @property
     def separator(self) -> str:
-        """What separates the ends of an interval."""
         return "; " if self.decimal == "," else ", "
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
@@ -140,7 +137,6 @@ class Numbers:
         return pc.unique(pc.binary_join_element_wise(*places, "number")).to_pylist()
 
     def symbol(self) -> str:
-        """The symbol of all numbers, or ""."""
         return self.symbols()[0].replace("number", "")
 
     def have_leading_zeros(self) -> bool:
@@ -152,7 +148,6 @@ class Numbers:
         return any(_any(pc.not_equal(self.part(name), "")) for name in ("fraction", "exponent"))
 
     def values(self) -> np.ndarray:
-        """The numbers, as an array of floats."""
         whole = self.part("whole")
         if self.thousands:
             whole = pc.replace_substring(whole, self.thousands, "")
@@ -186,7 +181,6 @@ class Numbers:
 
 
 def _pattern(decimal: str, thousands: str | None) -> str:
-    """The regular expression for numbers."""
     mark = re.escape(decimal)
     whole = rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+|\d*" if thousands else r"\d*"
     return (
@@ -197,7 +191,6 @@ def _pattern(decimal: str, thousands: str | None) -> str:
 
 
 def _any(booleans: pa.Array) -> bool:
-    """Whether one of some Arrow booleans is true."""
     return bool(pc.any(booleans).as_py())
 
 
@@ -215,7 +208,6 @@ class DateNotation:
 
     @property
     def rounding(self) -> str:
-        """What means are rounded to."""
         return self.unit
 
     def text(self, number: float) -> str:
@@ -293,7 +285,6 @@ class Dates:
         return cls(is_date, moments, notation)
 
     def values(self) -> np.ndarray:
-        """The dates as an array."""
         return np.array(self.moments, dtype="datetime64[us]")
 
 

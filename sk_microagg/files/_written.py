@@ -177,7 +177,6 @@ def shuffled(cells: pa.Table) -> pa.Table:
 
 
 def _taken(column: pa.ChunkedArray, order: np.ndarray) -> pa.ChunkedArray:
-    """The cells of a column in another order."""
     kind = column.type
     if not pa.types.is_dictionary(kind) or kind.ordered:
         return column.take(order)

@@ -85,7 +85,6 @@ def warn_of_several_rows(lines: Mapping[str, str], may_use_unit: bool, progress:
 
 
 def is_identifier(n_distinct: int, n_known: int) -> bool:
-    """Whether almost all known values of a column are distinct."""
     return n_known > 1 and n_distinct > LARGEST_SHARE * n_known
 
 

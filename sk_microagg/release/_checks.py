@@ -75,7 +75,6 @@ def check_targets(request: ReleaseRequest) -> None:
 
 
 def check_level(level: int, k: int) -> None:
-    """Raise if a release is not k-anonymous."""
     if level < k:
         text = (
             "A row of the release occurs {level} times, fewer than k={k}: nothing was written. "

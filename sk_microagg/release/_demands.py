@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._formatting import (
     at_most,
     is_share_large,
@@ -32,7 +33,7 @@ from sk_microagg.files._table import Table
 from sk_microagg.metrics import unit_share, units_per_group
 from sk_microagg.privacy import Constraint
 from sk_microagg.privacy._codes import codes_of
-from sk_microagg.release._request import ReleaseRequest, Roles
+from sk_microagg.release._request import ReleaseRequest
 from sk_microagg.release._summary import Fact
 
 # What a large share of one unit in a group means.
@@ -61,7 +62,6 @@ def check_demands(request: ReleaseRequest) -> None:
 
 
 def _name_of(constraint: Constraint) -> str:
-    """The parameter by which a constraint is asked for."""
     return "privacy" if constraint.front is None else constraint.front.options[0].name
 
 
@@ -168,7 +168,6 @@ def facts_on_demands(
 
 
 def title_of(constraint: Constraint) -> str:
-    """The name of a constraint in summaries."""
     return type(constraint).__name__ if constraint.front is None else constraint.front.title
 
 
@@ -183,7 +182,7 @@ class Demands:
 
     @classmethod
     def from_table(
-        cls, table: Table, roles: Roles, privacy: Sequence[Constraint], declared: Declared
+        cls, table: Table, roles: TableRoles, privacy: Sequence[Constraint], declared: Declared
     ) -> Demands:
         """Take the columns from a table."""
         sensitive = table.values(list(roles.sensitive), declared, is_strict=True)

@@ -41,12 +41,12 @@ def make_estimator(
     }
     if request.method == "kaim":
         return KAIM(refiner=_refiner_of_kaim(request), **settings)
-    weights = {name: weight for name, weight in declared.weights.items() if name in names}
+    weights = {name: weight for name, weight in request.column_weights.items() if name in names}
     return TableAggregator(
         quasi_identifiers=names,
         **demands.names(),
         column_weights=weights or None,
-        categories=declared.categories or "mode",  # type: ignore[arg-type]
+        categories=request.categories or "mode",  # type: ignore[arg-type]
         ordinal={name: order for name, order in declared.orders.items() if name in names} or None,
         decimals={c.name: c.notation.rounding for c in columns if c.kind in ("number", "date")},
         privacy=demands.privacy,

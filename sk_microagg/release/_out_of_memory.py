@@ -14,6 +14,7 @@ from dask.base import compute
 from dask.delayed import delayed
 from joblib import effective_n_jobs
 
+from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._formatting import fewest_records
 from sk_microagg._utils._writing import TemporaryFolder
 from sk_microagg.encoding._kinds import NANOSECONDS
@@ -45,7 +46,7 @@ from sk_microagg.release._demands import (
     warnings_as_messages,
 )
 from sk_microagg.release._estimators import DEFAULTS, make_refiner
-from sk_microagg.release._request import ReleaseRequest, Roles
+from sk_microagg.release._request import ReleaseRequest, check_effects, roles_of
 from sk_microagg.release._summary import Fact, describe_averages, summarize
 from sk_microagg.scale import DaskTableAggregator
 from sk_microagg.scale._parquet import (
@@ -102,11 +103,11 @@ def columns_of_first_part(frame: Any, types: dict, declared: Declared) -> list[C
     ]
 
 
-def decimals_of_types(types: dict, declared: Declared) -> dict:
+def decimals_of_types(types: dict, wanted: dict) -> dict:
     """Decimals of the means of numbers: as the user says, or as in memory."""
     decimals = {}
     for name, kind in types.items():
-        decimals[name] = declared.decimals_of(name)
+        decimals[name] = wanted.get(name, wanted.get(None))
         if decimals[name] is None and pa.types.is_integer(kind):
             decimals[name] = 0
         if decimals[name] is None and pa.types.is_decimal(kind):
@@ -141,7 +142,7 @@ def _notation(encoded: Any) -> NumberNotation | DateNotation | None:
 
 
 def count_on_dask(frame: Any, columns: Sequence[str]) -> dict:
-    """How often each distinct known value of a column occurs, for up to `N_KEYS` of them.
+    """Number of distinct known values of each column, and of all that are known.
 
     Values are compared by hashes of 64 bits, their keys. Beyond `N_KEYS` distinct ones, those with
     the smallest keys are a random sample of the values, with all occurrences of each.
@@ -153,19 +154,17 @@ def count_on_dask(frame: Any, columns: Sequence[str]) -> dict:
     while len(counts) > 1:
         counts = [merge(counts[i : i + 4]) for i in range(0, len(counts), 4)]
     [by_column] = compute(*counts)
-    return {name: counts for name, (_, counts) in zip(columns, by_column, strict=True)}
-
-
-def identifiers_on_dask(counts: dict, columns: Sequence[str]) -> list[str]:
-    """As `identifiers`, given the counts of distinct values."""
-    return [name for name in columns if is_identifier(len(counts[name]), counts[name].sum())]
+    return {
+        name: (len(counts), int(counts.sum()))
+        for name, (_, counts) in zip(columns, by_column, strict=True)
+    }
 
 
 def several_rows_on_dask(counts: dict, columns: Sequence[str]) -> dict[str, str]:
     """As `several_rows`, given the counts of distinct values."""
     lines = {}
     for name in columns:
-        n_people, n_rows = len(counts[name]), int(counts[name].sum())
+        n_people, n_rows = counts[name]
         if names_people(n_people, n_rows):
             lines[name] = (
                 f"{n_people} people have {n_rows} rows"
@@ -202,8 +201,8 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
     frame = _read(request.input)
     names = list(frame.columns)
     request = request.resolve(names)
-    roles, declared = Roles.from_request(request, names), Declared.from_request(request)
-    declared.check(roles)
+    roles, declared = roles_of(request, names), Declared.from_request(request)
+    check_effects(request, declared, roles)
     types = types_of(frame, schema_of(request.input), roles.quasi_identifiers)
     numbers = _numbers(frame._meta[list(roles.sensitive)], declared)
     aggregator = DaskTableAggregator(
@@ -213,8 +212,8 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
         unit=roles.unit,
         strata=roles.strata,
         categorical=[name for name in roles.quasi_identifiers if name in declared.kinds],
-        column_weights=declared.weights or None,
-        decimals=decimals_of_types(types, declared),
+        column_weights=request.column_weights or None,
+        decimals=decimals_of_types(types, request.decimals),
         builder=request.builder or DEFAULTS["builder"],
         refiner=make_refiner(request.refiner, request.time_limit),
         privacy=make_constraints(request.privacy, roles.sensitive, numbers),
@@ -235,7 +234,7 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
             for hint in hint_at_codes(columns, declared, is_typed=True):
                 progress.warn(hint)
             progress.show(f"grouping the records of {request.input}")
-            table = frame[roles.kept + ([] if roles.unit is None else [roles.unit])]
+            table = frame[roles.released + ([] if roles.unit is None else [roles.unit])]
             aggregator._fit_transform(table, release)
             progress.show("looking for columns that determine others")
             _warn_of_determined(frame, roles, aggregator.n_rows_, progress)
@@ -258,15 +257,16 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
     )
 
 
-def _warn_of_columns(frame: Any, roles: Roles, progress: Any) -> None:
+def _warn_of_columns(frame: Any, roles: TableRoles, progress: Any) -> None:
     counts = count_on_dask(frame, [*roles.unchanged, *roles.dropped])
-    warn_of_identifiers(identifiers_on_dask(counts, roles.unchanged), progress)
+    identifiers = [name for name in roles.unchanged if is_identifier(*counts[name])]
+    warn_of_identifiers(identifiers, progress)
     if roles.unit is None:
         names = [name for name in roles.dropped if frame.dtypes[name].kind not in "bfmM"]
         warn_of_several_rows(several_rows_on_dask(counts, names), True, progress)
 
 
-def _warn_of_determined(frame: Any, roles: Roles, n_rows: int, progress: Any) -> None:
+def _warn_of_determined(frame: Any, roles: TableRoles, n_rows: int, progress: Any) -> None:
     """Warn by a sample: dependencies hold for most rows."""
     others = [name for name in roles.unchanged if name not in roles.strata]
     if others:
@@ -280,7 +280,9 @@ def _warn_of_determined(frame: Any, roles: Roles, n_rows: int, progress: Any) ->
         )
 
 
-def _singled_out(release: WrittenRelease, roles: Roles, aggregator: Any, progress: Any) -> dict:
+def _singled_out(
+    release: WrittenRelease, roles: TableRoles, aggregator: Any, progress: Any
+) -> dict:
     """The fact about what unchanged columns single out; a warning if they do."""
     if not roles.exposed:
         return {}
@@ -302,7 +304,7 @@ def _numbers(columns: Any, declared: Declared) -> list[str]:
     ]
 
 
-def _facts_on_demands(aggregator: Any, roles: Roles, progress: Any) -> dict:
+def _facts_on_demands(aggregator: Any, roles: TableRoles, progress: Any) -> dict:
     smallest, largest = aggregator._figures.T
     n_units = share = None
     if roles.unit is not None:
@@ -330,7 +332,7 @@ def _read(path: str) -> Any:
 class WrittenRelease(Release):
     """A release without an index, shuffled if wanted; once checked, it holds what was found."""
 
-    def __init__(self, request: ReleaseRequest, roles: Roles):
+    def __init__(self, request: ReleaseRequest, roles: TableRoles):
         super().__init__(request.output, readers_of=request.input)
         self.is_shuffled = request.shuffle
         self.roles = roles

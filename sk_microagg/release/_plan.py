@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sk_microagg._table_roles import TableRoles
 from sk_microagg.files._cells import Column
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import has_types
@@ -19,7 +20,7 @@ from sk_microagg.files._table import Table
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.release._demands import Demands
 from sk_microagg.release._estimators import make_estimator
-from sk_microagg.release._request import ReleaseRequest, Roles
+from sk_microagg.release._request import ReleaseRequest, check_effects, roles_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Plan:
     table: Table
     request: ReleaseRequest
     declared: Declared
-    roles: Roles
+    roles: TableRoles
     hierarchies: dict
     demands: Demands
     columns: list
@@ -39,14 +40,14 @@ class Plan:
         """Plan; raise RequestError if what is asked for is not possible for this table."""
         names = table.cells.column_names
         request = request.resolve(names)
-        declared, roles = Declared.from_request(request), Roles.from_request(request, names)
-        declared.check(roles)
+        declared, roles = Declared.from_request(request), roles_of(request, names)
+        check_effects(request, declared, roles)
         _check_target_column(request.target, roles)
         hierarchies = {}
         if request.hierarchies is not None:
             hierarchies = read_hierarchies(request.hierarchies, names, roles.quasi_identifiers)
         demands = Demands.from_table(table, roles, request.privacy, declared)
-        columns = _anonymized_columns(table, roles, declared, hierarchies, request.k, demands)
+        columns = _anonymized_columns(table, roles, declared, hierarchies, request, demands)
         return cls(table, request, declared, roles, hierarchies, demands, columns)
 
     @property
@@ -60,7 +61,6 @@ class Plan:
         return self.table.as_text(self.roles.unchanged)
 
     def make_estimator(self, verbose: int = 0) -> Any:
-        """Make the estimator, not fitted."""
         return make_estimator(
             self.known, self.hierarchies, self.declared, self.demands, self.request, verbose
         )
@@ -85,7 +85,7 @@ class Plan:
         cells = self.table.with_released(
             by_column,
             self.columns,
-            self.roles.kept,
+            self.roles.released,
             has_types=has_types(self.request.output),
             are_values=getattr(estimator, "categories", None) == "mode",
         )
@@ -117,7 +117,7 @@ def _released_by_column(released: pd.DataFrame, columns: Sequence[Column], estim
     return {name: released[parts] for name, parts in names.items()}
 
 
-def _check_target_column(target: str | None, roles: Roles) -> None:
+def _check_target_column(target: str | None, roles: TableRoles) -> None:
     if target is not None and target not in roles.unchanged:
         text = (
             "{target} must be one of the columns that are released unchanged: {columns}. "
@@ -129,7 +129,12 @@ def _check_target_column(target: str | None, roles: Roles) -> None:
 
 
 def _anonymized_columns(
-    table: Table, roles: Roles, declared: Declared, hierarchies: dict, k: int, demands: Demands
+    table: Table,
+    roles: TableRoles,
+    declared: Declared,
+    hierarchies: dict,
+    request: ReleaseRequest,
+    demands: Demands,
 ) -> list[Column]:
     """The columns that are anonymized, with their kinds; at least one is not empty."""
     for name in hierarchies:
@@ -145,18 +150,20 @@ def _anonymized_columns(
     return [
         replace(column, how="it has a hierarchy")
         if column.name in hierarchies
-        else _with_shared_levels(_with_decimals(column, declared), declared, k, units)
+        else _with_shared_levels(
+            _with_decimals(column, request.decimals), declared, request.k, units
+        )
         for column in columns
     ]
 
 
-def _with_decimals(column: Column, declared: Declared) -> Column:
+def _with_decimals(column: Column, wanted: dict) -> Column:
     """The column, with the number of decimals that the user wants, if it holds numbers."""
-    if column.name in declared.decimals and column.kind not in ("number", "empty"):
+    if column.name in wanted and column.kind not in ("number", "empty"):
         text = "{decimals} names {name!r}, which must hold numbers, but is of the kind {kind}."
         facts = {"decimals": Option("decimals"), "name": column.name, "kind": column.kind}
         raise RequestError("no_number", text, column.name, **facts)
-    decimals = declared.decimals_of(column.name)
+    decimals = wanted.get(column.name, wanted.get(None))
     if decimals is None or column.kind != "number":
         return column
     return replace(column, notation=replace(column.notation, decimals=decimals, is_padded=False))

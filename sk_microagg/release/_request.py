@@ -8,10 +8,13 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import combinations
 from numbers import Real
+from types import SimpleNamespace
 from typing import Any
 
+from sk_microagg._table_roles import TableRoles
 from sk_microagg._table_space import LARGEST_WEIGHT
 from sk_microagg.builders import BUILDERS
+from sk_microagg.files._declared import Declared, check_use
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.privacy import Constraint
 from sk_microagg.refiners import REFINERS
@@ -317,59 +320,33 @@ def unknown_column(parameter: str, name: str, names: Sequence[str]) -> RequestEr
     return RequestError("unknown_column", text, name, parameter=Option(parameter), **facts)
 
 
-@dataclass(frozen=True)
-class Roles:
-    """The columns of a table by what happens to them, each list in the order of the table."""
+def roles_of(request: Any, names: list) -> TableRoles:
+    """The roles that a request gives to the columns of a table."""
+    units = [] if request.unit is None else [request.unit]
+    named: dict[str, Sequence[str]] = {
+        "quasi_identifiers": request.quasi_identifiers or [],
+        "drop": request.drop,
+        "sensitive": request.sensitive,
+        "unit": units,
+        "strata": request.strata,
+    }
+    # A unit is dropped anyway.
+    check_one_role(named, but=("drop", "unit"))
+    others = {name for columns in named.values() for name in columns}
+    chosen = request.quasi_identifiers
+    chosen = [name for name in names if name not in others] if chosen is None else chosen
+    if not chosen:
+        _refuse_no_column([role for role, given in named.items() if given])
+    named |= {"quasi_identifiers": chosen, "drop": [n for n in request.drop if n not in units]}
+    return TableRoles.from_estimator(SimpleNamespace(**named), names)
 
-    quasi_identifiers: list
-    unchanged: list
-    names: list
-    sensitive: Sequence[str] = ()
-    unit: str | None = None
-    strata: Sequence[str] = ()
 
-    @classmethod
-    def from_request(cls, request: Any, names: list) -> Roles:
-        """The roles that a request gives to the columns of a table."""
-        units = [] if request.unit is None else [request.unit]
-        named: dict[str, Sequence[str]] = {
-            "quasi_identifiers": request.quasi_identifiers or [],
-            "drop": request.drop,
-            "sensitive": request.sensitive,
-            "unit": units,
-            "strata": request.strata,
-        }
-        # A unit is dropped anyway.
-        check_one_role(named, but=("drop", "unit"))
-        kept = [name for name in names if name not in {*request.drop, *units}]
-        others = {*request.sensitive, *request.strata}
-        chosen = request.quasi_identifiers
-        anonymized = [
-            name for name in kept if (name not in others if chosen is None else name in chosen)
-        ]
-        if not anonymized:
-            _refuse_no_column([role for role, given in named.items() if given])
-        unchanged = [name for name in kept if name not in set(anonymized)]
-        in_order = {
-            role: [name for name in names if name in named[role]]
-            for role in ("sensitive", "strata")
-        }
-        return cls(anonymized, unchanged, names, unit=request.unit, **in_order)
-
-    @property
-    def exposed(self) -> list:
-        """Unchanged columns that an intruder may know: all but sensitive ones."""
-        return [name for name in self.unchanged if name not in self.sensitive]
-
-    @property
-    def dropped(self) -> list:
-        """Columns that are not released."""
-        return [name for name in self.names if name not in {*self.kept}]
-
-    @property
-    def kept(self) -> list:
-        """Columns of the release."""
-        return [name for name in self.names if name in {*self.quasi_identifiers, *self.unchanged}]
+def check_effects(request: ReleaseRequest, declared: Declared, roles: TableRoles) -> None:
+    """Raise unless what is said about columns has an effect on them."""
+    declared.check_kinds([*roles.quasi_identifiers, *roles.sensitive], "anonymized")
+    for parameter in ("column_weights", "decimals"):
+        named = [name for name in getattr(request, parameter) if name is not None]
+        check_use(parameter, named, roles.quasi_identifiers, "anonymized")
 
 
 def check_one_role(named: Mapping[str, Sequence[str]], but: tuple = ()) -> None:

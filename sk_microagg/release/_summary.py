@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg import TableAggregator
+from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._formatting import homogeneity_lines, percent, printable, shown
 from sk_microagg.builders import BUILDERS
 from sk_microagg.files._cells import Column
 from sk_microagg.files._messages import PYTHON, Message, Voice
 from sk_microagg.refiners._chain import name_of
-from sk_microagg.release._request import Roles
 
 WIDTH_OF_NAMES = 18
 WIDTH = 100
@@ -78,14 +78,12 @@ class ReleaseSummary:
 
 
 def lines_of(fact: Any, voice: Voice = PYTHON) -> list[str]:
-    """The lines of a fact."""
     text = fact.text if isinstance(fact, Fact) else fact
     parts = text if isinstance(text, list) else [text]
     return [part.in_words(voice) if isinstance(part, Message) else str(part) for part in parts]
 
 
 def facts_in_lines(facts: dict, voice: Voice = PYTHON) -> str:
-    """One fact per line, each item of a list on its own line."""
     lines = []
     for name, fact in facts.items():
         # Paths and names of columns are never broken.
@@ -106,7 +104,7 @@ def facts_in_lines(facts: dict, voice: Voice = PYTHON) -> str:
 
 def summarize(
     estimator: Any,
-    roles: Roles,
+    roles: TableRoles,
     n_records: int,
     level: int,
     homogeneous: Any,
@@ -169,7 +167,7 @@ def _line_of_column(column: dict) -> str:
     return "{name}: {kind} ({recognized}); released: {released}".format(**about)
 
 
-def _lines_of_sensitive(shares: dict, roles: Roles, n_records: int, k: int) -> list[str]:
+def _lines_of_sensitive(shares: dict, roles: TableRoles, n_records: int, k: int) -> list[str]:
     """Lines on homogeneity for all sensitive columns, also those without homogeneous groups."""
     none = [
         f"{shown(name)}: no records are in groups that share one value"

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 PAGE = Path(__file__).parents[2] / "doc" / "extending.rst"
 
 
+@pytest.mark.slow
 def test_one_file_adds_an_option(tmp_path):
     [code] = re.findall(
         r"code-block:: python\n\n((?:    .*\n|\n)+)", PAGE.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from sk_microagg._cli._parser import make_parser
 from sk_microagg._cli._typed_request import TypedRequest
 from sk_microagg._explore._choices import KINDS, ROLES, Source, request_of
 from sk_microagg.files._messages import RequestError
-from sk_microagg.release._request import Roles
+from sk_microagg.release._request import roles_of
 
 HOSTILE = ["", " ", ",", ",,", '"', '""', "'", "=", "a=2", "a=b=c", "-", "--", "--drop", "-k", "k"]
 HOSTILE += ["--force", "--drop=a", "a,b", 'a"b', '"a"', '"a,b"', " a", "a ", "a", "b", "a\nb", "\n"]
@@ -61,8 +61,8 @@ def column(role="quasi_identifier", kind=None, weight=1):
     return {"role": role, "kind": kind, "weight": weight}
 
 
-def roles_of(request, names):
-    roles = Roles.from_request(request, names)
+def chosen_roles(request, names):
+    roles = roles_of(request, names)
     found = dict.fromkeys(roles.dropped, "drop") | dict.fromkeys(roles.unchanged, "keep")
     found |= dict.fromkeys(roles.quasi_identifiers, "quasi_identifier")
     found |= dict.fromkeys(roles.sensitive, "sensitive") | dict.fromkeys(roles.strata, "stratum")
@@ -103,7 +103,7 @@ def test_the_command_means_what_was_chosen(choice, method):
     except RequestError:
         return
     chosen = dict(zip(names, columns, strict=True))
-    assert roles_of(request, names) == {n: chosen[n]["role"] for n in names}
+    assert chosen_roles(request, names) == {n: chosen[n]["role"] for n in names}
     matters = {n: c for n, c in chosen.items() if c["role"] in ("quasi_identifier", "sensitive")}
     for kind, parameter in KINDS.items():
         assert list(getattr(request, parameter)) == [

@@ -6,16 +6,20 @@ import pytest
 
 from sk_microagg.files._declared import Declared, levels_of
 from sk_microagg.files._messages import RequestError
+from sk_microagg.release._request import check_effects
 
-NOTHING = {
-    **{"categorical": [], "number": [], "date": {}, "ordinal": {}},
-    **{"column_weights": {}, "decimals": {}, "categories": None},
-}
+NOTHING = {"categorical": [], "number": [], "date": {}, "ordinal": {}}
+NOTHING |= {"column_weights": {}, "decimals": {}}
 CHOICE = SimpleNamespace(quasi_identifiers=["age"], sensitive=["ill"])
 
 
 def declared(**parameters):
     return Declared.from_request(SimpleNamespace(**NOTHING | parameters))
+
+
+def check(**parameters):
+    request = SimpleNamespace(**NOTHING | parameters)
+    check_effects(request, Declared.from_request(request), CHOICE)
 
 
 def test_all_parameters():
@@ -24,27 +28,19 @@ def test_all_parameters():
         number=["age"],
         date={"born": "%d/%m/%Y", "died": None},
         ordinal={"size": levels_of("small<medium < large"), "grade": None},
-        column_weights={"age": 2.0, "zip": 0.5},
-        decimals={"age": 1, None: 0},
-        categories="mode",
     )
     kinds = {"zip": "category", "size": "ordinal", "grade": "ordinal"}
     assert found == Declared(
         kinds={**kinds, "born": "date", "died": "date", "age": "number"},
         date_patterns={"born": "%d/%m/%Y"},
         orders={"size": ["small", "medium", "large"]},
-        weights={"age": 2.0, "zip": 0.5},
-        decimals={"age": 1, None: 0},
-        categories="mode",
     )
-    assert (found.decimals_of("age"), found.decimals_of("zip")) == (1, 0)
     names = ["zip", "size", "grade", "born", "died", "age"]
-    found.check(SimpleNamespace(quasi_identifiers=names, sensitive=[]))
+    found.check_kinds(names, "anonymized")
 
 
 def test_nothing():
     assert declared() == Declared()
-    assert Declared().decimals_of("age") is None
 
 
 @pytest.mark.parametrize(
@@ -88,11 +84,11 @@ def test_contradictions(parameters, message):
 )
 def test_columns_are_used(parameter, as_given):
     with pytest.raises(RequestError, match=f"{parameter} names 'zip'"):
-        declared(**{parameter: as_given(["zip"])}).check(CHOICE)
-    declared(**{parameter: as_given(["age"])}).check(CHOICE)
+        check(**{parameter: as_given(["zip"])})
+    check(**{parameter: as_given(["age"])})
 
 
 def test_sensitive_columns_have_kinds_only():
-    declared(number=["ill"], date={"age": None}).check(CHOICE)
+    check(number=["ill"], date={"age": None})
     with pytest.raises(RequestError, match="column_weights names 'ill'"):
-        declared(column_weights={"ill": 2}).check(CHOICE)
+        check(column_weights={"ill": 2})

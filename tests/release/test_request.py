@@ -6,7 +6,7 @@ from sk_microagg._cli._voice import SHELL
 from sk_microagg.files._messages import RequestError
 from sk_microagg.privacy import LDiversity
 from sk_microagg.release import ReleaseRequest
-from sk_microagg.release._request import Roles, check_one_role
+from sk_microagg.release._request import check_one_role, roles_of
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -16,7 +16,7 @@ def request_of(**settings):
 
 
 def roles(**settings):
-    return Roles.from_request(request_of(**settings).resolve(NAMES), NAMES)
+    return roles_of(request_of(**settings).resolve(NAMES), NAMES)
 
 
 def test_values_are_normalized(tmp_path):
@@ -39,7 +39,7 @@ def test_a_text_is_no_list(parameter):
 
 def test_all_columns_by_default():
     found = roles()
-    assert found.quasi_identifiers == found.kept == NAMES
+    assert found.quasi_identifiers == found.released == NAMES
     assert found.unchanged == found.dropped == []
 
 
@@ -47,13 +47,13 @@ def test_columns_stay_in_the_order_of_the_table():
     found = roles(quasi_identifiers=["d", "b"], drop=["a"])
     assert found.quasi_identifiers == ["b", "d"]
     assert (found.unchanged, found.exposed, found.dropped) == (["c"], ["c"], ["a"])
-    assert found.kept == ["b", "c", "d"]
+    assert found.released == ["b", "c", "d"]
 
 
 def test_columns_with_a_role_are_not_anonymized():
     found = roles(unit="d", sensitive=["c"], strata=["b"])
     assert (found.quasi_identifiers, found.unchanged) == (["a"], ["b", "c"])
-    assert (found.exposed, found.dropped, found.kept) == (["b"], ["d"], ["a", "b", "c"])
+    assert (found.exposed, found.dropped, found.released) == (["b"], ["d"], ["a", "b", "c"])
     assert roles(unit="d", drop=["d"]).dropped == ["d"]
 
 
