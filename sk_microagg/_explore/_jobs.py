@@ -17,7 +17,6 @@ import pandas as pd
 from sk_microagg import TableAggregator
 from sk_microagg._bound import Certificate
 from sk_microagg._cli._command_line import command_line
-from sk_microagg._explore._choices import PAGE
 from sk_microagg._explore._measures import (
     about_sensitive,
     columns_before_and_after,
@@ -28,6 +27,7 @@ from sk_microagg._explore._measures import (
     rounded_loss,
     rounded_unit_share,
 )
+from sk_microagg._explore._page_request import PAGE
 from sk_microagg._explore._page_table import state_of
 from sk_microagg._utils._deadline import seconds_left
 from sk_microagg._utils._formatting import (

@@ -13,7 +13,7 @@ from uuid import uuid4
 import numpy as np
 import pandas as pd
 
-from sk_microagg._explore._choices import PAGE, Source, constraints_to_choose, request_of
+from sk_microagg._explore._page_request import PAGE, Source, constraints_to_choose, request_of
 from sk_microagg._utils._formatting import share_in_words
 from sk_microagg._utils._tables import DATE, FIRST_DAY, LAST_DAY, text_of_day
 from sk_microagg.files._cells import Column

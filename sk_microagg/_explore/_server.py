@@ -25,7 +25,7 @@ from starlette.responses import (
 from starlette.routing import Route
 
 from sk_microagg._cli._command_line import command_line
-from sk_microagg._explore._choices import PAGE, request_of
+from sk_microagg._explore._page_request import PAGE, request_of
 from sk_microagg._explore._page_table import OpenTable
 from sk_microagg._explore._workers import JOBS, Worker, warm_up
 from sk_microagg.files._messages import RequestError

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sk_microagg._explore import _jobs
-from sk_microagg._explore._choices import PAGE
+from sk_microagg._explore._page_request import PAGE
 from sk_microagg._utils._writing import remove_folder
 from sk_microagg.files._messages import RequestError, one_line
 

@@ -194,7 +194,7 @@ def test_on_the_page(tmp_path, capfd, column, options):
     """What the server would send, of the table and of a preview with the same choices."""
     pytest.importorskip("starlette", reason="the page is an extra")
     from sk_microagg._cli._parser import make_parser
-    from sk_microagg._explore._choices import PAGE
+    from sk_microagg._explore._page_request import PAGE
     from sk_microagg._explore._page_table import OpenTable
     from sk_microagg._explore._workers import JOBS
 

@@ -11,7 +11,7 @@ from servers import PATIENT, serve
 
 from sk_microagg._cli._command_line import arguments_of
 from sk_microagg._cli._parser import make_parser
-from sk_microagg._explore._choices import request_of
+from sk_microagg._explore._page_request import request_of
 from sk_microagg._explore._page_table import OpenTable
 from sk_microagg._explore._workers import JOBS
 from sk_microagg.cli import main

@@ -9,7 +9,7 @@ import pytest
 from servers import serve
 
 from sk_microagg._explore import _page_table
-from sk_microagg._explore._choices import PAGE
+from sk_microagg._explore._page_request import PAGE
 from sk_microagg._utils._formatting import expected_matches
 from sk_microagg.files._messages import RequestError
 from sk_microagg.metrics import RecordLinkage

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from sk_microagg._explore._choices import PAGE
+from sk_microagg._explore._page_request import PAGE
 from sk_microagg.files._messages import RequestError
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sk_microagg._cli._command_line import arguments_of
 from sk_microagg._cli._parser import make_parser
 from sk_microagg._cli._typed_request import TypedRequest
-from sk_microagg._explore._choices import KINDS, ROLES, Source, request_of
+from sk_microagg._explore._page_request import KINDS, ROLES, Source, request_of
 from sk_microagg.files._messages import RequestError
 from sk_microagg.release._request import roles_of
 
