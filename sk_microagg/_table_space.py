@@ -14,7 +14,7 @@ from sk_microagg._utils._targets import check_target
 from sk_microagg._utils._typing import Array, DataFrame, TableLike
 from sk_microagg._utils._validation import check_number
 from sk_microagg.encoding import TableEncoder
-from sk_microagg.encoding._kinds import UNITS_OF_DATES
+from sk_microagg.encoding._dates import UNITS_OF_DATES
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._hierarchy import TreeHierarchy
 from sk_microagg.generalization._mixed_table import read_hierarchy

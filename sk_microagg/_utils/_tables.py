@@ -5,8 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from numbers import Integral, Number
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,6 @@ COUNTED = (Number, np.bool_)
 
 # A missing value in a table of text; also the root of every hierarchy.
 MISSING = "*"
-
-# From here on, floats cannot represent all integers. Such integers are codes, not measurements.
-SMALLEST_CODE = 2**53
 
 EPOCH = datetime(1970, 1, 1)
 SECONDS_PER_DAY, SECONDS_PER_HOUR = 86_400, 3_600
@@ -179,16 +175,6 @@ def check_report_extra() -> None:
 def is_date(cell: object) -> bool:
     """Whether a cell is a date, with or without a time of day."""
     return isinstance(cell, date | np.datetime64)
-
-
-def is_code(cell: Any) -> bool:
-    """Whether a cell is an integer that floats do not distinguish from others."""
-    return isinstance(cell, Integral | Decimal) and bool(abs(cell) >= SMALLEST_CODE)  # type: ignore[operator]
-
-
-def is_time(cell: object) -> bool:
-    """Whether a cell is a time of day or a duration."""
-    return isinstance(cell, time | timedelta | np.timedelta64)
 
 
 def number_of_date(cell: Any) -> tuple[float, str]:

@@ -5,8 +5,9 @@ released; `TableEncoder` puts them together.
 """
 
 from sk_microagg.encoding._categories import CategoryColumn
+from sk_microagg.encoding._dates import DateColumn
 from sk_microagg.encoding._encoder import TableEncoder
-from sk_microagg.encoding._numbers import DateColumn, NumberColumn
+from sk_microagg.encoding._numbers import NumberColumn
 from sk_microagg.encoding._ordinals import OrdinalColumn
 from sk_microagg.encoding._trees import HierarchyColumn
 

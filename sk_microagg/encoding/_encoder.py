@@ -5,14 +5,15 @@ from typing import Any, Literal
 
 from sk_microagg._model._points import Points
 from sk_microagg._utils._deadline import warn_user
+from sk_microagg._utils._kinds import kind_of
 from sk_microagg._utils._statistics import group_means, loss_share
 from sk_microagg._utils._tables import import_extra, texts_of, warn_of_similar_values
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._coordinates import ON_A_LINE, Coordinates, numbers_of
+from sk_microagg.encoding._dates import DateColumn
 from sk_microagg.encoding._frames import is_missing
-from sk_microagg.encoding._kinds import kind_of
-from sk_microagg.encoding._numbers import DateColumn, NumberColumn, group_averages
+from sk_microagg.encoding._numbers import NumberColumn, group_averages
 from sk_microagg.encoding._ordinals import OrdinalColumn
 from sk_microagg.encoding._trees import HierarchyColumn
 from sk_microagg.generalization import Hierarchy

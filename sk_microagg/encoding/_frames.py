@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from sk_microagg._utils._statistics import n_people
+from sk_microagg._utils._kinds import is_categorical
 from sk_microagg._utils._tables import as_table, dimensions_explained, import_extra
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Estimator, Labels, Series
 from sk_microagg._utils._validation import check_names_differ
@@ -163,8 +164,3 @@ def without_rare_categories(
     if released.dtype.ordered:
         stay |= n_records == 0
     return released.cat.set_categories(categories[stay])
-
-
-def is_categorical(column: Series) -> bool:
-    """Whether a pandas column has a type that lists its categories."""
-    return hasattr(column.dtype, "categories") and hasattr(column.dtype, "ordered")

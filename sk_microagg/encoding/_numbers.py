@@ -1,4 +1,4 @@
-"""Columns of numbers and dates, and averages of these. One coordinate each.
+"""Columns of numbers, and averages of these and of dates. One coordinate each.
 
 They are standardized together with the ranks of ordinal values, by the scaler that
 :class:`MicroAggregator` uses. A missing value lies in the middle, and is told apart by a coordinate
@@ -15,25 +15,14 @@ from sk_microagg._utils._statistics import means_of_known, too_few_known
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg._utils._validation import LARGEST_VALUE
-from sk_microagg.encoding._frames import can_be_missing, is_missing
-from sk_microagg.encoding._kinds import (
-    NANOSECONDS,
-    UNITS_OF_DATES,
-    dates_like,
-    kind_of,
-    ticks_of,
-)
+from sk_microagg.encoding._dates import UNITS_OF_DATES
+from sk_microagg.encoding._frames import can_be_missing
 
 # Numbers with more decimals than this are released as they are averaged.
 MOST_DECIMALS = 12
 
 # Number of values that are looked at first.
 SOME = 1000
-
-# Floats represent all integers up to this one. Larger ones, of nanoseconds, are counted from a
-# multiple of about 13 days, which reveals nobody's date.
-EXACT = 2**53
-COARSE = 2**50
 
 
 class NumberColumn:
@@ -139,83 +128,6 @@ class NumberColumn:
         if room is not None:
             digits = room if digits is None else min(digits, room)
         return lambda value: Decimal(repr(value) if digits is None else f"{value:.{digits}f}")
-
-
-class DateColumn:
-    """A column of dates, times, durations or periods.
-
-    They are released as dates, whole days if all of them are whole days, and so on.
-
-    Parameters
-    ----------
-    column : pandas.Series
-        The dates.
-
-    unit : str, default="auto"
-        What means are rounded to, as "day" or "minute"; anything else for the longest unit of which
-        all dates are multiples. Periods are rounded to periods.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from sk_microagg.encoding import DateColumn
-    >>> births = pd.Series(pd.to_datetime(["1980-01-01", "1980-01-04"]), name="birth")
-    >>> column = DateColumn(births)
-    >>> column.values(births)
-    array([3652., 3655.])
-    >>> column.released(np.array([3653.2]), births).tolist()
-    [Timestamp('1980-01-02 00:00:00')]
-    """
-
-    kind = "date"
-
-    def __init__(self, column: Series, unit: Any = "auto") -> None:
-        self.name = column.name
-        ticks, tick = ticks_of(column)
-        ticks = ticks[~is_missing(column)]
-        wanted = UNITS_OF_DATES.get(unit) if tick else None
-        if wanted is not None and wanted < tick:
-            raise ValueError(
-                f"decimals={unit!r} for column {self.name!r} is a shorter unit than its type has."
-            )
-        lengths = [length for length in NANOSECONDS.values() if tick and length % tick == 0]
-        whole = [length for length in lengths if not np.any(ticks % (length // tick))]
-        self.step = wanted or (max(whole) if whole else tick)
-        self.origin = self._near(ticks // (self.step // tick)) if tick and len(ticks) else 0
-
-    @staticmethod
-    def _near(steps: Array) -> int:
-        """A round number near to large ones, from which differences are exact as floats."""
-        if np.abs(steps).max() < EXACT:
-            return 0
-        return int(steps.mean() // COARSE) * COARSE
-
-    def values(self, column: Series) -> Floats:
-        """The dates as floats, in steps, with NaN where one is missing."""
-        if is_missing(column).all():
-            return np.full(len(column), np.nan)
-        ticks: Any
-        tick: Any
-        ticks, tick = ticks_of(column) if kind_of(column) == "date" else (None, None)
-        if tick is None or (tick == 0) != (self.step == 0):
-            raise ValueError(f"Column {self.name!r} of X must hold dates, as it did in fit.")
-        if tick == self.step:
-            values = (ticks - self.origin).astype(np.float64)
-        else:
-            values = ticks.astype(np.float64)
-            values *= tick / self.step if tick > self.step else 1.0
-            values /= self.step / tick if tick < self.step else 1.0
-            values -= self.origin
-        return np.where(is_missing(column), np.nan, values)
-
-    def released(self, values: Floats, like: Series) -> Series:
-        """Averages as dates of the type of a column, rounded to whole steps."""
-        _, tick = ticks_of(like)
-        missing = np.isnan(values)
-        steps = np.rint(np.where(missing, 0.0, values)).astype(np.int64) + self.origin
-        ticks = steps * (self.step // tick) if tick else steps
-        return dates_like(ticks, missing, like)
 
 
 def _decimals_of(values: Array) -> int | None:

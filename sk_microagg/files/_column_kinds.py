@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._utils._formatting import decimals_of
-from sk_microagg._utils._tables import SMALLEST_CODE
+from sk_microagg._utils._kinds import SMALLEST_CODE
 from sk_microagg.files._cells import Column, Texts
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import Format

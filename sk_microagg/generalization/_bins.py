@@ -84,11 +84,6 @@ def _check_edges(edges: ArrayLike) -> Floats:
     return checked
 
 
-def are_dates(values: Sequence[Any]) -> bool:
-    """Whether there are values, and all are dates."""
-    return len(values) > 0 and all(map(is_date, values))
-
-
 def days_of(values: Iterable[Any]) -> Array:
     """Days since 1970, None for all that is no date."""
     return np.array(

@@ -8,10 +8,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sk_microagg._utils._kinds import kind_of_cells
 from sk_microagg._utils._tables import has_numbers
 from sk_microagg._utils._typing import FilePath, Floats
 from sk_microagg._utils._validation import LARGEST_VALUE
-from sk_microagg.generalization._bins import DateDomain, NestedBins, are_dates, days_of
+from sk_microagg.generalization._bins import DateDomain, NestedBins, days_of
 from sk_microagg.generalization._domain import NumberDomain, TreeDomain, ValueTree
 from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._labels import (
@@ -278,7 +279,7 @@ class IntervalHierarchy(Hierarchy):
     """Numbers or dates that are generalized to intervals."""
 
     def domain(self, values: Any, column: str, grid: Grid | None = None) -> NumberDomain:
-        if are_dates(values):
+        if kind_of_cells(np.asarray(values)) == "date":
             return DateDomain(days_of(values), grid)
         return NumberDomain(finite_numbers(values, column), grid)
 

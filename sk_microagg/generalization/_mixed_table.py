@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from sk_microagg._utils._kinds import kind_of_cells
 from sk_microagg._utils._tables import (
     as_table,
     cells_of,
@@ -15,17 +16,14 @@ from sk_microagg._utils._tables import (
     dimensions_explained,
     has_numbers,
     has_type_of_dates,
-    is_code,
     is_frame,
-    is_time,
     missing_cells,
     warn_of_similar_values,
 )
 from sk_microagg._utils._typing import Array, Booleans, Codes, Estimator
 from sk_microagg._utils._validation import check_names_differ
-from sk_microagg.generalization._bins import are_dates
 from sk_microagg.generalization._hierarchy import Hierarchy
-from sk_microagg.generalization._labels import COLLECTIONS, is_number
+from sk_microagg.generalization._labels import COLLECTIONS
 
 
 def names_of(X: Any) -> list[Any]:
@@ -136,16 +134,14 @@ def _known_values(column: Any, missing: Booleans) -> Array:
         values = np.empty(len(missing), dtype=object)
         values[:] = cells_of(column)
         values = values[~missing]
-        if not (len(values) and all(map(is_number, values))):
-            return values
-    has_codes = any(map(is_code, values.tolist()))
-    return values.astype(object if has_codes else np.float64)
+    return values.astype(np.float64 if kind_of_cells(values) == "number" else object)
 
 
 def _default_hierarchy(name: Hashable, values: Any) -> Hierarchy:
-    if values.dtype != object or are_dates(values):
+    kind = kind_of_cells(values)
+    if kind in ("number", "date"):
         return Hierarchy.intervals()
-    if len(values) and all(map(is_time, values)):
+    if kind in ("duration", "time"):
         raise TypeError(
             f"Column {name!r} of X holds times of day or durations, for which there are no "
             "intervals: convert them to numbers, such as hours, or to text, for categories."

@@ -17,7 +17,7 @@ from joblib import effective_n_jobs
 from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._formatting import fewest_records
 from sk_microagg._utils._writing import TemporaryFolder
-from sk_microagg.encoding._kinds import NANOSECONDS
+from sk_microagg.encoding._dates import NANOSECONDS
 from sk_microagg.files._cells import Column
 from sk_microagg.files._column_kinds import check_type, column_of_type
 from sk_microagg.files._declared import Declared

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg._table_space import check_decimals, check_kinds, check_weights
+from sk_microagg._utils._kinds import is_categorical
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg._utils._validation import check_k
 from sk_microagg.encoding import CategoryColumn, OrdinalColumn
 from sk_microagg.encoding._categories import mode_positions
 from sk_microagg.encoding._coordinates import Coordinates
-from sk_microagg.encoding._frames import can_be_missing, is_categorical, take, with_room
+from sk_microagg.encoding._frames import can_be_missing, take, with_room
 from sk_microagg.encoding._numbers import group_averages
 from sk_microagg.scale._survey import Survey, Values, find_kinds, survey_columns
 

@@ -12,11 +12,10 @@ import dask
 import numpy as np
 import pandas as pd
 
+from sk_microagg._utils._kinds import is_categorical, kind_of
 from sk_microagg._utils._tables import check_types, folded, texts_of, warn_of_similar_values
 from sk_microagg._utils._typing import DataFrame, Floats, Labels, Series
 from sk_microagg.encoding import DateColumn, NumberColumn
-from sk_microagg.encoding._frames import is_categorical
-from sk_microagg.encoding._kinds import kind_of
 
 # A hash travels as a float, which has 53 bits. Units that share one by chance count as one unit, so
 # that a group may have more units than are counted, but not fewer.
