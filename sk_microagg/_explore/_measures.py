@@ -26,7 +26,7 @@ from sk_microagg.generalization._grid import with_midpoints
 from sk_microagg.metrics import closeness, diversity
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._risk_utility import linkage_of_release
-from sk_microagg.plotting._released_groups import ReleasedGroups
+from sk_microagg.plotting._partition_display import ReleasedGroups
 from sk_microagg.release._plan import Plan
 from sk_microagg.release._summary import describe, lines_of
 

@@ -33,7 +33,7 @@ class DataFile:
     csv: str
     url: str
     sha256: str
-    columns: tuple
+    columns: tuple[str, ...]
     n_rows: int
 
 
@@ -59,7 +59,14 @@ def load(
     return read_rda(path, columns)
 
 
-def locate(source, *, data_home, download_if_missing, n_retries, delay):
+def locate(
+    source: DataFile,
+    *,
+    data_home: FilePath | None,
+    download_if_missing: bool,
+    n_retries: int,
+    delay: float,
+) -> Path:
     """Return the path of the data set's file, downloaded if necessary; an `.rda` is verified."""
     check_scalar(n_retries, "n_retries", Integral, min_val=0)
     check_scalar(delay, "delay", Real, min_val=0)
@@ -80,7 +87,7 @@ def locate(source, *, data_home, download_if_missing, n_retries, delay):
     return download(source, path.parent, n_retries, delay)
 
 
-def _locate_in_own_folder(source, folder):
+def _locate_in_own_folder(source: DataFile, folder: Path) -> Path:
     if not folder.is_dir():
         raise OSError(
             f"The environment variable {FOLDER_VARIABLE} names {folder}, which is not a folder; "
@@ -96,7 +103,7 @@ def _locate_in_own_folder(source, folder):
     )
 
 
-def verified(path, source):
+def verified(path: Path, source: DataFile) -> Path:
     """Return `path` if it is the upstream file, byte for byte."""
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -107,7 +114,7 @@ def verified(path, source):
     return path
 
 
-def download(source, folder, n_retries, delay):
+def download(source: DataFile, folder: Path, n_retries: int, delay: float) -> Path:
     """Download the upstream file into `folder`; only a verified file gets its final name."""
     pooch = import_extra("pooch", "datasets", f"Downloading {source.rda}")
     from requests import RequestException  # a dependency of pooch
@@ -134,7 +141,7 @@ def download(source, folder, n_retries, delay):
             ) from error
 
 
-def read_rda(path, columns):
+def read_rda(path: Path, columns: Sequence[str]) -> Floats:
     """Read columns of an R data file whose one object is a data frame with the file's name."""
     rdata = import_extra("rdata", "datasets", f"Reading {path.name}")
     frame = rdata.read_rda(path)[path.stem]
@@ -142,7 +149,7 @@ def read_rda(path, columns):
     return np.array(frame[list(columns)].to_numpy(dtype=np.float64), order="C")
 
 
-def read_csv(path, source, columns):
+def read_csv(path: Path, source: DataFile, columns: Sequence[str]) -> Floats:
     """Read columns of a CSV file, if it has the header and the number of records of `source`."""
     rows = read_csv_rows(path)
     header = rows[0] if rows else []
@@ -164,7 +171,7 @@ def read_csv(path, source, columns):
     return X
 
 
-def _finite(text):
+def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text!r} is not a finite number")

@@ -8,20 +8,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sk_microagg._utils._tables import has_numbers
-from sk_microagg._utils._typing import Codes, Floats
+from sk_microagg._utils._tables import (
+    FIRST_DAY,
+    LAST_DAY,
+    day_of_text,
+    has_numbers,
+    is_date,
+    number_of_date,
+    text_of_day,
+)
+from sk_microagg._utils._typing import Array, Codes, Floats, Labels
+from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._labels import (
     ROOT,
     interval_label,
     interval_of_label,
+    interval_text,
     is_number,
     label_of,
 )
+
+# The labels from below the root down to a node, or the ends of an interval.
+Cover: TypeAlias = tuple[Any, ...]
 
 
 class ValueTree:
@@ -73,7 +86,7 @@ class ValueTree:
         ]
 
 
-def information(counts):
+def information(counts: Array) -> Floats:
     """-p log p for the frequency p of each leaf."""
     frequency = counts / max(counts.sum(), 1)
     # log 1 = 0 for leaves that do not occur.
@@ -110,7 +123,7 @@ class TreeDomain:
         self.info = tree.sums(information(counts))
         self.info[: tree.n_leaves] = [0.0] * tree.n_leaves
 
-    def encode(self, values):
+    def encode(self, values: Any) -> Codes:
         """First and last position of each value; those of the root where there is no leaf."""
         ranges = {}
         # With the type, since True equals 1.
@@ -120,7 +133,7 @@ class TreeDomain:
             ranges[key] = self.range_of(()) if leaf is None else (leaf, leaf)
         return np.array([ranges[key] for key in keys], dtype=np.int32).reshape(-1, 2)
 
-    def _leaf(self, value):
+    def _leaf(self, value: Any) -> int | None:
         if self._bins_of is not None and not is_number(value):
             return None
         leaf = self._leaf_of.get(label_of(value))
@@ -128,19 +141,19 @@ class TreeDomain:
             leaf = self.tree.node_at.get((*self._bins_of(value)[::-1], None))
         return leaf
 
-    def cover(self, lo, hi):
+    def cover(self, lo: int, hi: int) -> Cover:
         """The lowest node that covers positions `lo` to `hi`."""
         return self.tree.paths[self.tree.lowest_common(lo, hi)]
 
-    def range_of(self, cover):
+    def range_of(self, cover: Cover) -> tuple[int, int]:
         """First and last position that a generalized value covers."""
         node = self.tree.node_at[cover]
         return self.tree.first[node], self.last[node]
 
-    def label(self, cover):
+    def label(self, cover: Cover) -> str:
         return self.tree.labels[self.tree.node_at[cover]] if cover else ROOT
 
-    def read(self, label, lo):
+    def read(self, label: str, lo: int) -> Cover | None:
         """The generalized value with a label, above a given leaf; None if there is none."""
         node = lo
         while self.tree.labels[node] != label:
@@ -149,19 +162,19 @@ class TreeDomain:
             node = self.tree.parent[node]
         return self.tree.paths[node]
 
-    def loss_of(self, cover):
+    def loss_of(self, cover: Cover) -> float:
         """Loss of a generalized value; 0 if it covers a single leaf."""
         lo, hi = self.range_of(cover)
         return self.loss[self.tree.lowest_common(lo, hi)]
 
-    def widen_to(self, covers):
+    def widen_to(self, covers: Iterable[Cover]) -> None:
         """Do nothing: the width of a tree does not depend on the release."""
 
-    def midpoint(self, cover):
+    def midpoint(self, cover: Cover) -> float | None:
         """Midpoint of a generalized value; None if the values are not numbers."""
         return None if self._midpoints is None else self._midpoints[self.tree.node_at[cover]]
 
-    def with_midpoints(self, covers):
+    def with_midpoints(self, covers: list[Cover]) -> tuple[TreeDomain, list[Cover]]:
         """The domain and the covers themselves: nodes are known without the data."""
         return self, covers
 
@@ -190,7 +203,7 @@ class NumberDomain:
         self.mass = counts / max(counts.sum(), 1)
         self.info = information(counts)
 
-    def _measure(self, low, high):
+    def _measure(self, low: Floats, high: Floats) -> None:
         """Find the width of the column, from the ends in it, and the loss of each single number."""
         low, high = low[np.isfinite(low)], high[np.isfinite(high)]
         extent = high.max() + self.unit - low.min() if len(low) and len(high) else 0.0
@@ -215,7 +228,7 @@ class NumberDomain:
             ranges[known] = self._places(np.clip(numbers, self._numbers[0], self._numbers[-1]))
         return ranges
 
-    def _places(self, numbers):
+    def _places(self, numbers: Floats) -> Codes:
         return np.column_stack(
             [
                 np.searchsorted(self._numbers, numbers, side="right") - 1,
@@ -223,13 +236,13 @@ class NumberDomain:
             ]
         )
 
-    def cover(self, lo, hi):
+    def cover(self, lo: int, hi: int) -> Cover:
         """The interval for the values at positions `lo` to `hi`; the root if it has no ends."""
         if hi == self.n_leaves or np.isinf(self._low[lo]) or np.isinf(self._high[hi]):
             return ()
         return float(self._low[lo]), float(self._high[hi])
 
-    def range_of(self, cover):
+    def range_of(self, cover: Cover) -> tuple[int, int]:
         """First and last position that a generalized value covers."""
         if not cover:
             return 0, self.n_leaves
@@ -238,10 +251,10 @@ class NumberDomain:
         last = np.searchsorted(self._numbers, high, side="right") - 1
         return int(first), int(last)
 
-    def label(self, cover):
+    def label(self, cover: Cover) -> str:
         return interval_label(*cover) if cover else ROOT
 
-    def read(self, label, lo):
+    def read(self, label: str, lo: int) -> Cover | None:
         """The interval that a label stands for; None if the number at `lo` is not in it."""
         *texts, is_closed = interval_of_label(label) or (label, label, True)
         low, high = map(self._number, texts)
@@ -249,47 +262,95 @@ class NumberDomain:
             return None
         return (low, high) if low <= self._numbers[lo] <= high else None
 
-    def _number(self, text):
+    def _number(self, text: str) -> float | None:
         """The number that a text stands for; None if it is none."""
         try:
             return float(text)
         except ValueError:
             return None
 
-    def widen_to(self, covers):
+    def widen_to(self, covers: Iterable[Cover]) -> None:
         """Widen the column so that it contains some intervals, for the denominator of losses."""
         low, high = (np.array([cover[end] for cover in covers if cover]) for end in (0, 1))
         self._measure(np.append(self._low, low), np.append(self._high, high))
 
-    def loss_of(self, cover):
+    def loss_of(self, cover: Cover) -> float:
         """Loss of a generalized value."""
         if not cover:
             return 1.0
         low, high = cover
         return min((high + self.unit - low) / self.extent, 1.0) if low < high else 0.0
 
-    def midpoint(self, cover):
+    def midpoint(self, cover: Cover) -> float | None:
         """Midpoint of a generalized value; NaN for the root."""
         return _middle(*cover) if cover else np.nan
 
-    def with_midpoints(self, covers):
+    def with_midpoints(self, covers: list[Cover]) -> tuple[NumberDomain, list[Cover]]:
         """A domain of the midpoints of some intervals, and these midpoints as covers."""
         midpoints = [(_middle(*cover),) * 2 if cover else () for cover in covers]
         return self._of_midpoints([pair[0] for pair in midpoints if pair]), midpoints
 
-    def _of_midpoints(self, midpoints):
+    def _of_midpoints(self, midpoints: list[float]) -> NumberDomain:
         return MidpointDomain(midpoints, unit=self.unit)
 
 
-def _middle(low, high):
+def _middle(low: float, high: float) -> float:
     return low + (high - low) / 2
 
 
 class MidpointDomain(NumberDomain):
     """Numbers that are released as midpoints. Any other number counts as the nearest of them."""
 
-    def _places(self, numbers):
+    def _places(self, numbers: Floats) -> Codes:
         below, above = super()._places(numbers).T
         is_nearer_above = self._numbers[above] - numbers < numbers - self._numbers[below]
         nearest = np.where(is_nearer_above, above, below)
         return np.column_stack([nearest, nearest])
+
+
+def days_of(values: Iterable[Any]) -> Array:
+    """Days since 1970, None for all that is no date."""
+    return np.array(
+        [number_of_date(value)[0] if is_date(value) else None for value in values], dtype=object
+    )
+
+
+class DateDomain(NumberDomain):
+    """A column of dates, as days since 1970, that are generalized to intervals."""
+
+    def __init__(
+        self, values: Sequence[float] | Floats, grid: Grid | None = None, unit: float | None = None
+    ) -> None:
+        super().__init__(values, None if grid is None else _Calendar(grid), unit)
+
+    def encode(self, values: Any) -> Codes:
+        """First and last position of each date, as for numbers."""
+        return super().encode(days_of(values))
+
+    def label(self, cover: Cover) -> str:
+        """The interval in ISO dates."""
+        return interval_text(*map(text_of_day, cover)) if cover else ROOT
+
+    def _number(self, text: str) -> float | None:
+        return day_of_text(text)
+
+    def midpoint(self, cover: Cover) -> None:
+        """None: the middle of an interval is text, as dates are."""
+
+    def _of_midpoints(self, midpoints: list[float]) -> DateDomain:
+        return DateMidpointDomain(midpoints, unit=self.unit)
+
+
+class DateMidpointDomain(DateDomain, MidpointDomain):
+    """Dates that are released as midpoints. Any other date counts as the nearest of them."""
+
+
+class _Calendar:
+    """A grid without ends that are no dates, before the year 1 or after 9999."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+
+    def ends(self, numbers: Floats, counts: Labels) -> tuple[Floats, Floats]:
+        low, high = self._grid.ends(numbers, counts)
+        return np.where(low < FIRST_DAY, -np.inf, low), np.where(high > LAST_DAY, np.inf, high)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import IO, Any
 
 import numpy as np
@@ -12,10 +13,16 @@ from sk_microagg._utils._kinds import kind_of_cells
 from sk_microagg._utils._tables import has_numbers
 from sk_microagg._utils._typing import FilePath, Floats
 from sk_microagg._utils._validation import LARGEST_VALUE
-from sk_microagg.generalization._bins import DateDomain, NestedBins, days_of
-from sk_microagg.generalization._domain import NumberDomain, TreeDomain, ValueTree
+from sk_microagg.generalization._domain import (
+    DateDomain,
+    NumberDomain,
+    TreeDomain,
+    ValueTree,
+    days_of,
+)
 from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._labels import (
+    bin_label,
     check_paths,
     is_number,
     label_of,
@@ -294,20 +301,71 @@ class BinHierarchy(Hierarchy):
     """Numbers that are generalized to bins, and these to coarser bins."""
 
     def __init__(self, levels: list[ArrayLike]) -> None:
-        self._bins = NestedBins(levels)
+        self._levels = [_check_edges(edges) for edges in levels]
+        for finer, coarser in pairwise(self._levels):
+            same_ends = coarser[0] == finer[0] and coarser[-1] == finer[-1]
+            if not (same_ends and np.isin(coarser, finer).all()):
+                raise ValueError(
+                    f"Coarser edges must be some of {finer.tolist()} and have its ends, "
+                    f"got {coarser.tolist()}."
+                )
+        self._low, self._high = self._levels[0][[0, -1]]
 
     def domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
         values = finite_numbers(values, column)
-        if np.any((values < self._bins.low) | (values >= self._bins.high)):
+        if np.any((values < self._low) | (values >= self._high)):
             raise ValueError(f"{column} has a value that is not in {self!r}.")
-        return self._bins.domain(values, values)
+        return self._domain(values, values)
 
     def released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
-        return self._bins.domain(self._bins.single_numbers(covers), [])
+        # The numbers among generalized values are those below the bins of the finest level.
+        numbers = [float(cover[-1]) for cover in covers if len(cover) > len(self._levels)]
+        return self._domain(numbers, [])
+
+    def _labels_of(self, value: float) -> tuple[str, ...]:
+        """Labels of the bins that a number is in, the finest first; empty if it is in none."""
+        labels = []
+        for edges in self._levels:
+            place = np.searchsorted(edges, value, side="right")
+            if not 0 < place < len(edges):
+                return ()
+            labels.append(bin_label(edges[place - 1], edges[place]))
+        return tuple(labels)
+
+    def _domain(self, leaves: Iterable[float], values: Iterable[Any]) -> TreeDomain:
+        """The domain of a column."""
+        bins = {bin_label(*ends): ends for edges in self._levels for ends in pairwise(edges)}
+        # In every bin, a leaf without a label stands for the numbers that are not leaves.
+        paths = [(None, *self._labels_of(edge)) for edge in self._levels[0][:-1]]
+        paths += [(label_of(leaf), *self._labels_of(leaf)) for leaf in sorted({*leaves})]
+        tree = ValueTree(paths)
+        loss, midpoints = [], []
+        for node, label in enumerate(tree.labels):
+            if node < tree.n_leaves and label is not None:
+                low = high = float(label)
+            else:  # A leaf without a label is as wide as its bin.
+                label = tree.labels[tree.parent[node]] if label is None else label
+                low, high = bins.get(label, (self._low, self._high))
+            # By the range of the edges, which are given: that of the numbers stays private.
+            loss.append(float((high - low) / (self._high - self._low)))
+            midpoints.append(float(low + (high - low) / 2))
+        midpoints[tree.root] = np.nan
+        return TreeDomain(tree, values, loss, midpoints, self._labels_of)
 
     def __repr__(self) -> str:
-        bins = self._bins
-        return f"<hierarchy of {bins.n_bins} bins from {bins.low:g} to {bins.high:g}>"
+        n_bins = len(self._levels[0]) - 1
+        return f"<hierarchy of {n_bins} bins from {self._low:g} to {self._high:g}>"
+
+
+def _check_edges(edges: ArrayLike) -> Floats:
+    try:
+        checked = np.asarray(edges, dtype=np.float64)
+    except (TypeError, ValueError):
+        checked = np.empty(0)
+    is_finite = np.isfinite(checked).all()
+    if checked.ndim != 1 or len(checked) < 2 or not is_finite or not np.all(np.diff(checked) > 0):
+        raise ValueError(f"edges={edges!r} must be two or more ascending finite numbers.")
+    return checked
 
 
 def finite_numbers(values: Any, column: str) -> Floats:

@@ -22,7 +22,7 @@ from sk_microagg._utils._validation import (
     check_verbose,
 )
 from sk_microagg.generalization._base import GeneralizedGroups, Generalizer
-from sk_microagg.generalization._greedy import group_greedily
+from sk_microagg.generalization._k_member import group_greedily
 from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
 
@@ -322,7 +322,9 @@ def refine(
     if policy is None:
         return labels
 
-    def begin(number, seed, rng):
+    def begin(
+        number: int, seed: int, rng: np.random.RandomState
+    ) -> tuple[RangePartition, RangeDescent, None]:
         # The first sweep visits groups by number: a random order makes the searches differ.
         start = rng.permutation(labels.max() + 1)[labels]
         partition = RangePartition(columns, lo, hi, start, k)

@@ -18,7 +18,7 @@ from sk_microagg.plotting._common import (
     units_of,
 )
 from sk_microagg.plotting._distributions import compare_columns
-from sk_microagg.plotting._panels import Bars, Histogram, Note, draw_column
+from sk_microagg.plotting._panels import Note, Panel, draw_column
 
 PANEL_WIDTH, PANEL_HEIGHT = 3.0, 2.1
 
@@ -62,7 +62,7 @@ class AttributeDisplay:
         ax_: NDArray[np.object_]
         figure_: Figure
 
-    def __init__(self, *, columns: list[Histogram | Bars | Note]) -> None:
+    def __init__(self, *, columns: list[Panel]) -> None:
         self.columns = columns
 
     @classmethod

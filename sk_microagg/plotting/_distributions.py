@@ -9,11 +9,11 @@ import numpy as np
 from sk_microagg._utils._formatting import bound_in_words, share_of_people, whole_percent
 from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg._utils._tables import DATE, cells_of, column_names, columns_of, missing_cells
-from sk_microagg._utils._typing import Array, Floats
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 from sk_microagg.generalization._grid import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT, is_number
 from sk_microagg.metrics._mixed import check_names_match, names_in_frame
-from sk_microagg.plotting._panels import Bars, Histogram, Note, numbers_of_dates
+from sk_microagg.plotting._panels import Bars, Histogram, Note, Panel, numbers_of_dates
 
 MOST_BINS, FEWEST_BINS = 30, 5
 MOST_BARS, MOST_NODES = 8, 3
@@ -30,7 +30,7 @@ def compare_columns(
     categorical: Collection[int] = (),
     units: Array | None = None,
     is_fixed: bool = False,
-) -> list[Histogram | Bars | Note]:
+) -> list[Panel]:
     """Count the values of each column of two tables; `categorical` are numbers of columns.
 
     With `at_least` above 1, every bin or bar of the original stands for at least that number of
@@ -57,7 +57,9 @@ def compare_columns(
     ]
 
 
-def _compare(name, before, after, at_least, units, is_fixed):
+def _compare(
+    name: str, before: Any, after: Any, at_least: int, units: Array | None, is_fixed: bool
+) -> Panel:
     if all(getattr(column.dtype, "kind", "") == "b" for column in (before, after)):
         return _count_categories(name, before, after, at_least, units)
     (old, unit), (new, new_unit) = _as_numbers(before), _as_numbers(after)
@@ -72,7 +74,16 @@ def _compare(name, before, after, at_least, units, is_fixed):
     return _count_numbers(name, old, (new, new), at_least, units, is_fixed, unit)
 
 
-def _compare_with_text(name, before, old, unit, after, at_least, units, is_fixed):
+def _compare_with_text(
+    name: str,
+    before: Any,
+    old: Floats,
+    unit: str | None,
+    after: Any,
+    at_least: int,
+    units: Array | None,
+    is_fixed: bool,
+) -> Panel:
     """Numbers or dates that are released as intervals, or else as nodes of a hierarchy.
 
     `old` are the numbers of `before`, and `unit` that of dates.
@@ -86,7 +97,7 @@ def _compare_with_text(name, before, old, unit, after, at_least, units, is_fixed
     return _count_categories(name, before, after, at_least, units)
 
 
-def _as_numbers(column):
+def _as_numbers(column: Any) -> tuple[Floats | None, str | None]:
     """The column as floats, with NaN for missing values, and the unit of dates.
 
     The numbers are None if the column contains other values.
@@ -95,7 +106,7 @@ def _as_numbers(column):
     return (_plain_numbers(column), None) if unit is None else (numbers, unit)
 
 
-def _plain_numbers(column):
+def _plain_numbers(column: Any) -> Floats | None:
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
         return np.asarray(column, dtype=np.float64)
     cells, missing = np.array(cells_of(column), dtype=object), missing_cells(column)
@@ -106,7 +117,16 @@ def _plain_numbers(column):
     return numbers
 
 
-def _count_numbers(name, old, ends, at_least, units, is_fixed, unit_name, missing_name="missing"):
+def _count_numbers(
+    name: str,
+    old: Floats,
+    ends: Any,
+    at_least: int,
+    units: Array | None,
+    is_fixed: bool,
+    unit_name: str | None,
+    missing_name: str = "missing",
+) -> Panel:
     """Count numbers, and the intervals between two `ends` that they are released as."""
     known = old[np.isfinite(old)]
     low, high = (end[np.isfinite(end)] for end in ends)
@@ -150,7 +170,7 @@ def _count_numbers(name, old, ends, at_least, units, is_fixed, unit_name, missin
     )
 
 
-def _extremes_of_people(values, units):
+def _extremes_of_people(values: Floats, units: Array | None) -> tuple[Floats, Floats]:
     """The lowest and the highest value of each person; all values if each has one."""
     if units is None:
         return values, values
@@ -160,7 +180,7 @@ def _extremes_of_people(values, units):
     return values[order[starts]], values[order[ends]]
 
 
-def _range(values, at_least, always_rounds=False):
+def _range(values: Floats, at_least: int, always_rounds: bool = False) -> tuple[float, ...]:
     """The range of values, with each end the mean of the `at_least` most extreme values.
 
     In a k-anonymous release these are equal, so that the ends are the minimum and the maximum.
@@ -186,7 +206,7 @@ def _range(values, at_least, always_rounds=False):
     )
 
 
-def _coarse_step(spread):
+def _coarse_step(spread: float) -> float:
     """About a tenth of a spread, and not more: 1, 2 or 5 times a power of ten."""
     tenth = np.clip(spread, *SPREADS) / 10
     power = 10.0 ** np.floor(np.log10(tenth))
@@ -195,7 +215,7 @@ def _coarse_step(spread):
     )
 
 
-def _edges(low, high, n_values, are_integers):
+def _edges(low: float, high: float, n_values: int, are_integers: bool) -> Floats:
     """Edges of equal bins from `low` to `high`; halfway between integers for integer values."""
     n_bins = int(np.clip(2 * np.cbrt(n_values), FEWEST_BINS, MOST_BINS))
     if are_integers and max(-low, high) < LARGEST_COUNT:
@@ -209,7 +229,7 @@ def _edges(low, high, n_values, are_integers):
     return np.linspace(low, high, n_bins + 1)
 
 
-def _starts_of_runs(bins, n_bins, at_least, units):
+def _starts_of_runs(bins: Labels, n_bins: int, at_least: int, units: Array | None) -> Labels:
     """Starts of runs of bins with enough records, joined where these are of too few people.
 
     So runs by people have no edges that runs by records do not have.
@@ -221,10 +241,10 @@ def _starts_of_runs(bins, n_bins, at_least, units):
     return starts[_merge(runs, len(starts), at_least, units)]
 
 
-def _merge(bins, n_bins, at_least, units):
+def _merge(bins: Labels, n_bins: int, at_least: int, units: Array | None) -> Labels:
     """Starts of runs of bins that contain no record, or records of `at_least` people."""
 
-    def is_open(start, stop):
+    def is_open(start: int, stop: int) -> bool:
         return 0 < _people_in((bins >= start) & (bins < stop), units) < at_least
 
     starts = [0]
@@ -237,12 +257,14 @@ def _merge(bins, n_bins, at_least, units):
     return np.array(starts)
 
 
-def _people_in(rows, units):
+def _people_in(rows: Booleans, units: Array | None) -> int:
     """How many people have some rows."""
-    return np.count_nonzero(rows) if units is None else len(np.unique(units[rows]))
+    return int(np.count_nonzero(rows)) if units is None else len(np.unique(units[rows]))
 
 
-def _count_categories(name, before, after, at_least, units):
+def _count_categories(
+    name: str, before: Any, after: Any, at_least: int, units: Array | None
+) -> Bars:
     # In a generalized table, nothing tells a missing value from the most general category.
     is_generalized = any(isinstance(cell, str) and cell == ROOT for cell in cells_of(after))
     missing = ROOT if is_generalized else MISSING
@@ -280,7 +302,7 @@ def _count_categories(name, before, after, at_least, units):
     )
 
 
-def _labels(column, missing_label):
+def _labels(column: Any, missing_label: str) -> list[str]:
     """Categories as text."""
     missing = missing_cells(column)
     return [

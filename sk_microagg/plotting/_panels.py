@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sk_microagg._utils._tables import (
     missing_cells,
     number_of_date,
 )
-from sk_microagg._utils._typing import Array, Axes
+from sk_microagg._utils._typing import Array, Axes, Floats
 from sk_microagg.plotting._common import FILL, INK, SOFT, percent_axis, short_numbers, tidy
 
 FEWEST_ROWS = 5
@@ -29,16 +29,16 @@ class Histogram:
     """Shares of records in bins, which may differ in width."""
 
     name: str
-    edges: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
+    edges: Floats
+    before: Floats
+    after: Floats
     unit: float
     are_integers: bool
-    missing: tuple
+    missing: tuple[str, ...]
     unit_name: str | None = None
     missing_name: str = "missing"
 
-    def draw(self, ax):
+    def draw(self, ax: Axes) -> None:
         """Draw the original as a gray area and the release as a line; a merged bin has its mean."""
         widths = np.diff(self.edges) / self.unit
         ax.stairs(self.before / widths, self.edges, fill=True, color=FILL, label="original")
@@ -65,11 +65,11 @@ class Bars:
     """Shares of records in categories."""
 
     name: str
-    categories: list
-    before: np.ndarray
-    after: np.ndarray
+    categories: list[str]
+    before: Floats
+    after: Floats
 
-    def draw(self, ax):
+    def draw(self, ax: Axes) -> None:
         """Draw the original as gray bars and the release as thin bars in front."""
         places = np.arange(len(self.categories))
         ax.barh(places, self.before, height=0.8, color=FILL, label="original")
@@ -90,14 +90,17 @@ class Note:
     name: str
     text: str
 
-    def draw(self, ax):
+    def draw(self, ax: Axes) -> None:
         """Write the note."""
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
         ax.text(0.5, 0.5, self.text, ha="center", va="center", color=SOFT, transform=ax.transAxes)
 
 
-def draw_column(ax: Axes, column: Histogram | Bars | Note, longest_title: int = 40) -> None:
+Panel: TypeAlias = Histogram | Bars | Note
+
+
+def draw_column(ax: Axes, column: Panel, longest_title: int = 40) -> None:
     """Draw one column with its name as the title."""
     column.draw(ax)
     ax.set_title(
@@ -106,7 +109,7 @@ def draw_column(ax: Axes, column: Histogram | Bars | Note, longest_title: int = 
     tidy(ax)
 
 
-def _shortened(label, longest=LONGEST_LABEL):
+def _shortened(label: str, longest: int = LONGEST_LABEL) -> str:
     return label if len(label) <= longest else f"{label[: longest - 1]}…"
 
 
@@ -125,7 +128,7 @@ def numbers_of_dates(column: Any) -> tuple[Array | None, str | None]:
     return numbers, units.pop()
 
 
-def date_axis(axis):
+def date_axis(axis: Any) -> None:
     """Let an axis of days since 1970 show dates."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 

@@ -21,7 +21,7 @@ from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, tidy
 from sk_microagg.plotting._convergence_display import ConvergenceDisplay
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.plotting._panels import Note, draw_column
-from sk_microagg.plotting._released_groups import ReleasedGroups
+from sk_microagg.plotting._partition_display import ReleasedGroups
 
 # More columns and steps would make the file large and show nothing more.
 MOST_PANELS, MOST_STEPS = 24, 300

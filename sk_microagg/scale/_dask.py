@@ -43,11 +43,10 @@ from sk_microagg.refiners._base import check_keeps_rules
 from sk_microagg.scale._bundles import Assign, Grouping, check_rows
 from sk_microagg.scale._coding import NewRowCoding, TableCoding
 from sk_microagg.scale._group_constraints import GroupConstraints, find_constraints
-from sk_microagg.scale._memory import check_memory, largest_block, limit_block_size
 from sk_microagg.scale._parquet import Release, read
 from sk_microagg.scale._parts import Parts, Sample, as_dask_frame, is_path
 from sk_microagg.scale._stratum_columns import are_one_group, classes_of, fit_router
-from sk_microagg.scale._transit import make_shuffle
+from sk_microagg.scale._transit import check_memory, largest_block, limit_block_size, make_shuffle
 
 # The location and spread of the columns, and the cuts, come from the sample. In a smaller one, they
 # would disclose single rows.

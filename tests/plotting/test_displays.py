@@ -19,7 +19,7 @@ from sk_microagg.plotting import (
     RiskUtilityDisplay,
 )
 from sk_microagg.plotting._distributions import Bars, Histogram, compare_columns
-from sk_microagg.plotting._released_groups import Plane, outline
+from sk_microagg.plotting._partition_display import Plane, outline
 from sk_microagg.refiners import Exchange, IteratedLocalSearch, make_chain
 
 

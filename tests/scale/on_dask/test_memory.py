@@ -13,7 +13,7 @@ from sk_microagg._model import _points
 from sk_microagg.encoding import _coordinates
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from sk_microagg.scale import DaskTableAggregator, _bundles, _memory, _parquet  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator, _bundles, _parquet, _transit  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -87,15 +87,15 @@ def test_estimate_of_the_memory_of_a_block(tmp_path, n, d):
         before=f"X = np.random.default_rng(0).normal(size=({n}, {d}))\nmicroaggregate(X[:100], 5)",
         work="microaggregate(X, 5)",
     )
-    estimate = _memory.bytes_of_block(n, d) / 1e6
+    estimate = _transit.bytes_of_block(n, d) / 1e6
     assert estimate / 4 < grown < estimate
 
 
 @pytest.fixture(name="small_worker")
 def worker_with_little_memory(monkeypatch):
     """A thread of it has 10 MB."""
-    limit = (_memory.PROCESS_BYTES + 10e6) / _memory.USABLE_SHARE
-    monkeypatch.setattr(_memory, "_workers", lambda: [{"memory_limit": limit, "nthreads": 1}] * 2)
+    limit = (_transit.PROCESS_BYTES + 10e6) / _transit.USABLE_SHARE
+    monkeypatch.setattr(_transit, "_workers", lambda: [{"memory_limit": limit, "nthreads": 1}] * 2)
 
 
 class Never:
@@ -131,15 +131,15 @@ def test_threads_of_this_process_share_its_memory(monkeypatch):
     system = pytest.importorskip("distributed.system")
     monkeypatch.setattr(system, "MEMORY_LIMIT", 2**30)
     with dask.config.set(scheduler="threads", num_workers=4):
-        of_four = _memory.bytes_per_thread()
+        of_four = _transit.bytes_per_thread()
     with dask.config.set(scheduler="synchronous"):
-        assert _memory.bytes_per_thread() == 4 * of_four == 0.95 * 2**30 - 180e6
+        assert _transit.bytes_per_thread() == 4 * of_four == 0.95 * 2**30 - 180e6
 
 
 def test_blocks_of_auto_size_are_smaller_with_many_columns():
-    assert _memory.limit_block_size(25_000, 8, 5) == 25_000
-    assert _memory.limit_block_size(25_000, 400, 5) == 10_000
-    assert _memory.limit_block_size(5_000_000, 400, 1000) == 100_000
+    assert _transit.limit_block_size(25_000, 8, 5) == 25_000
+    assert _transit.limit_block_size(25_000, 400, 5) == 10_000
+    assert _transit.limit_block_size(5_000_000, 400, 1000) == 100_000
 
 
 def test_parts_of_parquet_files_are_small_in_memory_as_well(tmp_path, monkeypatch):
