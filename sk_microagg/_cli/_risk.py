@@ -38,7 +38,7 @@ from sk_microagg.files._messages import RequestError, bad_input_as_request_error
 from sk_microagg.files._table import Table, read_table
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._groups import homogeneity_of_both
-from sk_microagg.metrics._mixed import check_pair
+from sk_microagg.metrics._pairs import check_pair
 from sk_microagg.release._demands import RIGHT_THAT_OFTEN
 from sk_microagg.release._request import check_names, check_one_role
 

@@ -25,7 +25,8 @@ from sk_microagg._utils._formatting import (
 from sk_microagg.generalization._grid import with_midpoints
 from sk_microagg.metrics import closeness, diversity
 from sk_microagg.metrics._groups import homogeneity_of_both
-from sk_microagg.metrics._risk_utility import linkage_of_release
+from sk_microagg.metrics._linkage import link
+from sk_microagg.metrics._pairs import make_pair
 from sk_microagg.plotting._partition_display import ReleasedGroups
 from sk_microagg.release._plan import Plan
 from sk_microagg.release._summary import describe, lines_of
@@ -142,7 +143,7 @@ def risk_of(
     """
     if not isinstance(estimator, TableAggregator):
         released = pd.DataFrame({name: with_midpoints(released[name]) for name in released})
-    linkage = linkage_of_release(records, released, estimator, units)
+    linkage = link(make_pair(records, released, estimator), units)
     return expected_matches(linkage, len(records), fewest_records(estimator.k, units))
 
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -14,7 +14,6 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import Ridge
 
 from sk_microagg._model._points import Points, SparsePoints
-from sk_microagg._utils._space import make_scaler, scale
 from sk_microagg._utils._tables import columns_of, import_extra
 from sk_microagg._utils._typing import Booleans, Floats, Labels, TableLike
 from sk_microagg._utils._validation import (
@@ -22,15 +21,16 @@ from sk_microagg._utils._validation import (
     check_count,
     check_n_jobs,
     check_number,
-    check_records,
 )
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._disclosure import INTERVAL
-from sk_microagg.metrics._mixed import (
-    MixedPair,
+from sk_microagg.metrics._pairs import (
+    Pair,
     are_numbers,
     check_names_match,
+    check_pair,
+    make_pair,
     names_in_frame,
     nearest_points,
     standard_deviations,
@@ -181,11 +181,25 @@ def attribute_inference(
     max_records = check_count("max_records", max_records)
     check_n_jobs(n_jobs)
     records = draw_records(len(columns_of(X, "X")[0]), max_records)
-    if are_numbers(X, release) and (control is None or are_numbers(control)):
-        attack = AttributeAttack.from_numbers(release, X, records, control)
-    else:
-        attack = AttributeAttack.from_tables(release, X, records, control)
-    return attack.guess(_place(column, attack.names), width, n_jobs)
+    n_control = 0
+    if control is not None:
+        n_control = len(columns_of(control, "control")[0])
+        release = _with_control(X, release, control)
+    pair = make_pair(X, release, same_rows=False)
+    return AttributeAttack(pair, records, n_control).guess(column, width, n_jobs)
+
+
+def _with_control(X: Any, release: Any, control: Any) -> Any:
+    """A release and the rows of other people, which are then read in the same way."""
+    n_columns, n_others = (len(columns_of(table, "control")) for table in (X, control))
+    if n_others != n_columns:
+        raise ValueError(f"control with {n_others} columns must have those of X, {n_columns}.")
+    check_names_match(names_in_frame(X), names_in_frame(control), "control")
+    if are_numbers(X, release) and are_numbers(control):
+        return np.vstack([*check_pair(control, release, same_rows=False)][::-1])
+    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    released, others = Frame(release).table, Frame(control).table
+    return pandas.concat([released, others.set_axis(released.columns, axis=1)])
 
 
 def draw_records(n_records: int, most: int) -> Labels:
@@ -209,93 +223,28 @@ def _place(column: Hashable, names: list[Any]) -> int:
 class AttributeAttack:
     """Records and different released rows as points, to guess one column after another."""
 
-    def __init__(
-        self,
-        names: list[Any],
-        points: Points,
-        rows: Points,
-        counts: Labels,
-        column_of: Labels,
-        columns: list[tuple[Floats, Floats, bool]],
-        n_control: int = 0,
-    ) -> None:
-        self.names = names
-        self._points, self._rows, self._counts = points, rows, counts
-        self._column_of, self._columns = column_of, columns
-        self._is_member = np.arange(len(points)) < len(points) - n_control
-
-    @classmethod
-    def from_numbers(
-        cls,
-        release: TableLike,
-        X: TableLike,
-        records: Any = slice(None),
-        control: TableLike | None = None,
-    ) -> Self:
-        """From tables of numbers; `records` are asked about."""
-        asked = [_check_table(X)[records]]
-        if control is not None:
-            asked.append(_check_table(control, X, "control"))
-        release, counts = np.unique(_check_table(release, X, "release"), axis=0, return_counts=True)
-        scaler = make_scaler("standard").fit(_check_table(X))
-        points = np.vstack(asked)
-        places = np.arange(points.shape[1])
-        return cls(
-            names_in_frame(X) or places.tolist(),
-            scale(scaler, points),
-            scale(scaler, release),
-            counts,
-            places,
-            columns=[(*pair, True) for pair in zip(points.T, release.T, strict=True)],
-            n_control=sum(map(len, asked[1:])),
-        )
-
-    @classmethod
-    def from_tables(
-        cls, release: TableLike, X: TableLike, records: Any, control: TableLike | None
-    ) -> Self:
-        """From tables with columns of any kind; `records` are asked about."""
-        if control is None:
-            return cls.from_pair(MixedPair(X, release, same_rows=False), records)
-        pandas = import_extra("pandas", "table", "A table of columns of any kind")
-        released, others = Frame(release).table, Frame(control).table
-        if others.shape[1] != released.shape[1]:
-            raise ValueError(
-                f"control with {others.shape[1]} columns must have those of X, {released.shape[1]}."
-            )
-        check_names_match(names_in_frame(X), names_in_frame(control), "control")
-        # Read like the release: in the kinds and values of the original.
-        both = pandas.concat([released, others.set_axis(released.columns, axis=1)])
-        return cls.from_pair(MixedPair(X, both, same_rows=False), records, len(others))
-
-    @classmethod
-    def from_pair(cls, pair: MixedPair, records: Any = slice(None), n_control: int = 0) -> Self:
-        """From a table and its release, whose last rows may be those of other people."""
+    def __init__(self, pair: Pair, records: Any = slice(None), n_control: int = 0) -> None:
         n_rows = len(pair.released) - n_control
-        classes = row_classes(pair.released.iloc[:n_rows], "release")
-        first, counts = np.unique(classes, return_index=True, return_counts=True)[1:]
-        names = list(pair.original.columns)
-        places = {name: place for place, name in enumerate(names)}
-        column_of = pair.encoder.coordinates.column_of_coordinates()
-        columns = [
+        classes = row_classes(pair.released[:n_rows], "release")
+        first, self._counts = np.unique(classes, return_index=True, return_counts=True)[1:]
+        self.names = pair.names
+        places = {name: place for place, name in enumerate(pair.names)}
+        self._column_of = np.array(
+            [places[name] for name in pair.column_of_coordinates()], dtype=np.intp
+        )
+        self._columns = [
             (np.append(values[records], released[n_rows:]), released[first], is_line)
             for values, released, is_line in pair.columns()
         ]
-        points = [pair.encoder.points(pair.original.iloc[records])]
+        points = [pair.points(records)]
         if n_control:
-            points.append(pair.encoder.points(pair.released.iloc[n_rows:]))
-        return cls(
-            names,
-            _stack(points),
-            pair.encoder.points(pair.released.iloc[first]),
-            counts,
-            np.array([places[name] for name in column_of], dtype=np.intp),
-            columns,
-            n_control,
-        )
+            points.append(pair.released_points(slice(n_rows, None)))
+        self._points, self._rows = _stack(points), pair.released_points(first)
+        self._is_member = np.arange(len(self._points)) < len(self._points) - n_control
 
-    def guess(self, place: int, width: float, n_jobs: int | None) -> AttributeInference:
+    def guess(self, column: Hashable, width: float, n_jobs: int | None) -> AttributeInference:
         """How well a column is guessed from all others, by the best attacker."""
+        place = _place(column, self.names)
         best, hit, by_chance = self.hits(place, width, n_jobs)
         is_known = ~np.isnan(self._columns[place][0])
         is_asked, is_control = is_known & self._is_member, is_known & ~self._is_member
@@ -397,19 +346,6 @@ def _stack(parts: list[Any]) -> Points:
         return np.vstack(parts)
     matrices, routing = [part.matrix for part in parts], [part.routing for part in parts]
     return SparsePoints(vstack(matrices, format="csr"), np.vstack(routing))
-
-
-def _check_table(table: Any, X: Any = None, name: str = "X") -> Floats:
-    """A table of numbers as an array, with the columns of `X`."""
-    numbers = check_records(table, name=name)
-    if X is not None:
-        n_columns = len(columns_of(X, "X"))
-        if numbers.shape[1] != n_columns:
-            raise ValueError(
-                f"{name} with {numbers.shape[1]} columns must have those of X, {n_columns}."
-            )
-        check_names_match(names_in_frame(X), names_in_frame(table), name)
-    return numbers
 
 
 def most_frequent_by_class(

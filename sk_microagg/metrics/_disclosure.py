@@ -9,7 +9,7 @@ import numpy as np
 
 from sk_microagg._utils._typing import Booleans, Floats, Labels, TableLike
 from sk_microagg._utils._validation import LARGEST_VALUE, check_number
-from sk_microagg.metrics._mixed import MixedPair, are_numbers, check_pair, standard_deviations
+from sk_microagg.metrics._pairs import Pair, make_pair, standard_deviations
 
 # A value within this distance of the released one counts as close: in standard deviations of its
 # column, and in ranks as a share of the records.
@@ -52,23 +52,11 @@ def interval_disclosure(X: TableLike, release: TableLike, *, width: float = INTE
     array([0. , 0.5])
     """
     width = check_number("width", width, at_least=0, at_most=LARGEST_VALUE)
-    if are_numbers(X, release):
-        return np.mean(numbers_in_interval(X, release, width), axis=1)
-    return intervals_of(MixedPair(X, release), width)
+    pair = make_pair(X, release)
+    return shares_of_known(pair, values_in_interval(pair, width))
 
 
-def numbers_in_interval(X: TableLike, release: TableLike, width: float) -> list[Booleans]:
-    """Whether the number of each record lies in an interval around the released one, by column."""
-    X, release = check_pair(X, release)
-    return list((np.abs(X - release) <= width * standard_deviations(X)).T)
-
-
-def intervals_of(pair: MixedPair, width: float) -> Floats:
-    """Share of the known values of each column in an interval around the released one."""
-    return _shares_of_known(pair, values_in_interval(pair, width))
-
-
-def values_in_interval(pair: MixedPair, width: float) -> list[Booleans]:
+def values_in_interval(pair: Pair, width: float = INTERVAL) -> list[Booleans]:
     """Whether the value of each record is known and in such an interval, by column."""
 
     def in_interval(values: Floats, released: Floats) -> Booleans:
@@ -77,9 +65,7 @@ def values_in_interval(pair: MixedPair, width: float) -> list[Booleans]:
     return _close_values(pair, in_interval)
 
 
-def _close_values(
-    pair: MixedPair, is_close: Callable[[Floats, Floats], Booleans]
-) -> list[Booleans]:
+def _close_values(pair: Pair, is_close: Callable[[Floats, Floats], Booleans]) -> list[Booleans]:
     """Whether the value of each record is known and close, or equal if not on a line, by column."""
     found = []
     for values, released, is_line in pair.columns():
@@ -90,7 +76,7 @@ def _close_values(
     return found
 
 
-def _shares_of_known(pair: MixedPair, found: list[Booleans]) -> Floats:
+def shares_of_known(pair: Pair, found: list[Booleans]) -> Floats:
     """Share of the known values of each column that are among those found."""
     n_known = [np.count_nonzero(~np.isnan(values)) for values, _, _ in pair.columns()]
     return np.array([close.sum() / max(n, 1) for close, n in zip(found, n_known, strict=True)])
@@ -136,23 +122,11 @@ def rank_disclosure(X: TableLike, release: TableLike, *, share: float = RANKS) -
     array([1. , 0.5])
     """
     share = check_number("share", share, at_least=0, at_most=1)
-    if are_numbers(X, release):
-        return np.mean(numbers_near_in_rank(X, release, share), axis=1)
-    return ranks_of(MixedPair(X, release), share)
+    pair = make_pair(X, release)
+    return shares_of_known(pair, values_near_in_rank(pair, share))
 
 
-def numbers_near_in_rank(X: TableLike, release: TableLike, share: float) -> list[Booleans]:
-    """Whether the rank of the number of each record is near that of the released one, by column."""
-    X, release = check_pair(X, release)
-    return [_is_near_in_rank(*column, share) for column in zip(X.T, release.T, strict=True)]
-
-
-def ranks_of(pair: MixedPair, share: float) -> Floats:
-    """Share of the known values of each column whose ranks are near those of the released ones."""
-    return _shares_of_known(pair, values_near_in_rank(pair, share))
-
-
-def values_near_in_rank(pair: MixedPair, share: float) -> list[Booleans]:
+def values_near_in_rank(pair: Pair, share: float = RANKS) -> list[Booleans]:
     """Whether the value of each record is known and its rank near that of the released one."""
 
     def in_ranks(values: Floats, released: Floats) -> Booleans:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
-from sk_microagg._utils._space import make_scaler, own_floats, scale
 from sk_microagg._utils._typing import Array, Floats, Labels, ScalerLike, TableLike
 from sk_microagg._utils._validation import check_n_jobs
 from sk_microagg.metrics._anonymity import expected_if_linked, n_own, row_classes
-from sk_microagg.metrics._mixed import MixedPair, are_numbers, check_pair, nearest_rows
+from sk_microagg.metrics._pairs import MixedPair, Pair, are_numbers
 from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
 
@@ -159,34 +154,23 @@ def record_linkage(
     0.667
     """
     check_n_jobs(n_jobs)
-    if not are_numbers(X, release):
-        if not (isinstance(scaler, str) and scaler == "standard"):
-            raise ValueError(
-                f"scaler={scaler!r} must be 'standard' for a table with categories, dates or "
-                "missing values."
-            )
+    is_standard = isinstance(scaler, str) and scaler == "standard"
+    if are_numbers(X, release):
+        pair = Pair(X, release, scaler)
+    elif is_standard:
         pair = MixedPair(X, release)
-        classes = row_classes(pair.released, "release")
-        units = units_of(unit, len(classes))
-        if one_to_one:
-            distances = partial(pair.distances, classes)
-            return linkage_one_to_one(pair.original, classes, distances, units)
-        return linkage_of(classes, pair.linked_rows(classes, n_jobs), units)
-    X, release = check_pair(X, release)
-    classes = row_classes(release, "release")
-    units = units_of(unit, len(classes))
-    rows = np.empty((classes.max() + 1, X.shape[1]))
-    rows[classes] = release
-
-    scaler = make_scaler(scaler)
-    if scaler is not None:
-        scaler.fit(own_floats(scaler, X))
-    points, rows = scale(scaler, X), scale(scaler, rows)
-    if one_to_one:
-        return linkage_one_to_one(
-            X, classes, lambda records: cdist(points[records], rows, "sqeuclidean"), units
+    else:
+        raise ValueError(
+            f"scaler={scaler!r} must be 'standard' for a table with categories, dates or missing "
+            "values."
         )
-    return linkage_of(classes, nearest_rows(points, rows, n_jobs), units)
+    units = units_of(unit, len(pair.classes))
+    return link_one_to_one(pair, units) if one_to_one else link(pair, units, n_jobs)
+
+
+def link(pair: Pair, units: Array | None = None, n_jobs: int | None = None) -> RecordLinkage:
+    """The linkage to the nearest rows."""
+    return linkage_of(pair.classes, pair.linked_rows(n_jobs) == pair.classes, units)
 
 
 def units_of(unit: TableLike | None, n_records: int) -> Array | None:
@@ -197,19 +181,10 @@ def units_of(unit: TableLike | None, n_records: int) -> Array | None:
     return codes_of(columns.values(columns.only()))[0]
 
 
-def linkage_of(classes: Labels, linked: Labels, units: Array | None = None) -> RecordLinkage:
-    """The linkage, given the class of released rows of each record, and that it is linked to."""
-    return _linkage(classes, linked == classes, units)
-
-
-def linkage_one_to_one(
-    X: Any,
-    classes: Labels,
-    distances: Callable[[Labels], Floats],
-    units: Array | None = None,
-) -> RecordLinkage:
+def link_one_to_one(pair: Pair, units: Array | None = None) -> RecordLinkage:
     """The linkage by optimal assignment."""
-    points = row_classes(X, "X")
+    classes = pair.classes
+    points = row_classes(pair.original, "X")
     first, n_equal = np.unique(points, return_index=True, return_counts=True)[1:]
     sizes = np.bincount(classes)
     if len(first) * len(sizes) > MOST_PAIRS:
@@ -218,14 +193,14 @@ def linkage_one_to_one(
             f"{len(sizes):,} different rows: at most {MOST_PAIRS:,} pairs are possible. Use "
             "one_to_one=False, or a part of the table."
         )
-    rows = cheapest_assignment(distances(first), points, sizes)
+    rows = cheapest_assignment(pair.distances(first), points, sizes)
     # Of n equal records, any is equally likely to be one of those linked to a row.
     linked, own = np.sort(points * len(sizes) + rows), points * len(sizes) + classes
     n_linked = np.searchsorted(linked, own, "right") - np.searchsorted(linked, own, "left")
-    return _linkage(classes, n_linked / n_equal[points], units)
+    return linkage_of(classes, n_linked / n_equal[points], units)
 
 
-def _linkage(classes: Labels, is_linked: Array, units: Array | None) -> RecordLinkage:
+def linkage_of(classes: Labels, is_linked: Array, units: Array | None) -> RecordLinkage:
     """The linkage, given whether or how probably each record is linked to its own class."""
     sizes = np.bincount(classes)
     return RecordLinkage(

@@ -14,20 +14,14 @@ from sklearn.utils.validation import has_fit_parameter
 
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._space import make_scaler, scale
-from sk_microagg._utils._statistics import share_of_total
 from sk_microagg._utils._tables import columns_of
-from sk_microagg._utils._typing import Estimator, Floats, Labels, TableLike
+from sk_microagg._utils._typing import Estimator, Labels, TableLike
 from sk_microagg._utils._validation import check_k, check_n_jobs, check_records, own_copy
 from sk_microagg.generalization._base import check_generalizes_all
-from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._disclosure import (
-    INTERVAL,
-    RANKS,
-    interval_disclosure,
-    intervals_of,
-    rank_disclosure,
-    ranks_of,
+    shares_of_known,
+    values_in_interval,
+    values_near_in_rank,
 )
 from sk_microagg.metrics._groups import (
     closeness,
@@ -36,9 +30,9 @@ from sk_microagg.metrics._groups import (
     unit_share,
     units_per_group,
 )
-from sk_microagg.metrics._linkage import RecordLinkage, linkage_of, record_linkage, units_of
-from sk_microagg.metrics._mixed import MixedPair, are_numbers, holds_only_numbers, pair_of
-from sk_microagg.metrics._utility import correlation_change, correlations_of
+from sk_microagg.metrics._linkage import link, units_of
+from sk_microagg.metrics._pairs import are_numbers, holds_only_numbers, make_pair
+from sk_microagg.metrics._utility import correlations_of
 from sk_microagg.privacy._columns import RoleColumns
 
 FIELDS = [
@@ -157,7 +151,8 @@ def risk_utility(
     >>> table["units_per_group"], table["smallest_group"]
     (array([ 2,  5, 10]), array([ 2,  5, 10]))
     """
-    records = check_records(X) if are_numbers(X) else None
+    if are_numbers(X):
+        check_records(X)
     n_samples = len(columns_of(X, "X")[0])
     ks = _check_ks(ks, n_samples)
     check_n_jobs(n_jobs)
@@ -170,7 +165,7 @@ def risk_utility(
         RoleColumns(unit, n_samples, "unit").only()
     estimators = [clone(estimator).set_params(k=k) for k in ks]
     rows = Parallel(n_jobs=n_jobs, require="sharedmem")(
-        delayed(_row)(X, records, estimator, sensitive, unit) for estimator in estimators
+        delayed(_row)(X, estimator, sensitive, unit) for estimator in estimators
     )
     fields = [*FIELDS]
     fields += [] if sensitive is None else SENSITIVE_FIELDS
@@ -186,7 +181,6 @@ def _check_ks(ks: Iterable[int], n_samples: int) -> list[int]:
 
 def _row(
     X: TableLike,
-    records: Floats | None,
     estimator: Estimator,
     sensitive: TableLike | None,
     unit: TableLike | None,
@@ -201,10 +195,17 @@ def _row(
     release = estimator.fit_transform(X, **roles)
     check_generalizes_all(estimator)
     seconds = perf_counter() - start
-    if records is None or isinstance(estimator, TableAggregator):
-        classes, measures = _measures_of_any_kind(X, release, estimator, unit)
-    else:
-        classes, measures = _measures_of_numbers(records, release, unit)
+    pair = make_pair(X, release, estimator)
+    linkage = link(pair, units_of(unit, len(pair.classes)))
+    measures = (
+        pair.information_loss(),
+        linkage.linked,
+        linkage.expected_matches,
+        shares_of_known(pair, values_in_interval(pair)).mean(),
+        shares_of_known(pair, values_near_in_rank(pair)).mean(),
+        correlations_of(*pair.numbers()).mean,
+    )
+    classes = pair.classes
     sizes = np.bincount(classes)
     return (
         estimator.k,
@@ -215,55 +216,6 @@ def _row(
         *(() if sensitive is None else _of_sensitive_columns(classes, sensitive)),
         *(() if unit is None else _of_units(classes, unit)),
     )
-
-
-def _measures_of_numbers(
-    X: Floats, release: Any, unit: TableLike | None
-) -> tuple[Labels, tuple[float, ...]]:
-    """Classes of equal released rows; then loss, linkage, disclosure and correlations."""
-    release = check_records(release, name="release")
-    linkage = record_linkage(X, release, unit=unit)
-    return row_classes(release, "release"), (
-        _information_loss(X, release),
-        linkage.linked,
-        linkage.expected_matches,
-        interval_disclosure(X, release).mean(),
-        rank_disclosure(X, release).mean(),
-        correlation_change(X, release).mean,
-    )
-
-
-def _measures_of_any_kind(
-    X: TableLike, release: Any, estimator: Estimator, unit: TableLike | None
-) -> tuple[Labels, tuple[float, ...]]:
-    """The same for columns of any kind."""
-    pair, classes, linkage = _linked_pair(X, release, estimator, unit)
-    return classes, (
-        pair.information_loss(classes),
-        linkage.linked,
-        linkage.expected_matches,
-        intervals_of(pair, INTERVAL).mean(),
-        ranks_of(pair, RANKS).mean(),
-        correlations_of(*pair.numbers()).mean,
-    )
-
-
-def linkage_of_release(
-    X: TableLike, release: Any, estimator: Estimator, unit: TableLike | None
-) -> RecordLinkage:
-    """What :func:`record_linkage` says of a release of columns of any kind."""
-    return _linked_pair(X, release, estimator, unit)[2]
-
-
-def _linked_pair(
-    X: TableLike, release: Any, estimator: Estimator, unit: TableLike | None
-) -> tuple[MixedPair, Labels, RecordLinkage]:
-    """What was anonymized and its release, the classes of equal rows, and which are linked."""
-    is_table = isinstance(estimator, TableAggregator)
-    pair = pair_of(estimator, X, release) if is_table else MixedPair(X, release)
-    classes = row_classes(pair.released, "release")
-    linked = pair.linked_rows(classes, n_jobs=None)
-    return pair, classes, linkage_of(classes, linked, units_of(unit, len(classes)))
 
 
 def _of_sensitive_columns(classes: Labels, sensitive: TableLike) -> tuple[float, float, float]:
@@ -280,9 +232,3 @@ def _of_units(classes: Labels, unit: TableLike) -> tuple[int, float]:
     columns = RoleColumns(unit, len(classes), "unit")
     values = columns.values(columns.only())
     return units_per_group(classes, values), unit_share(classes, values)
-
-
-def _information_loss(X: Floats, release: Floats) -> float:
-    scaler = make_scaler("standard").fit(X)
-    scaled = scale(scaler, X)
-    return share_of_total(np.sum((scaled - scale(scaler, release)) ** 2), scaled)

@@ -12,7 +12,7 @@ from sk_microagg._utils._tables import DATE, cells_of, column_names, columns_of,
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 from sk_microagg.generalization._grid import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT, is_number
-from sk_microagg.metrics._mixed import check_names_match, names_in_frame
+from sk_microagg.metrics._pairs import check_names_match, names_in_frame
 from sk_microagg.plotting._panels import Bars, Histogram, Note, Panel, numbers_of_dates
 
 MOST_BINS, FEWEST_BINS = 30, 5

@@ -31,7 +31,7 @@ from sk_microagg._utils._validation import check_count, check_records
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.generalization._grid import with_midpoints
 from sk_microagg.metrics._anonymity import row_classes
-from sk_microagg.metrics._mixed import are_numbers, standard_deviations
+from sk_microagg.metrics._pairs import are_numbers, standard_deviations
 from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, axes_for, points_of, tidy
 
 # More groups would show nothing more, and more rows would not change the plane.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 from warnings import catch_warnings, filterwarnings
 
@@ -21,12 +20,12 @@ from sk_microagg._utils._targets import as_target, has_classes
 from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.encoding._frames import Frame
-from sk_microagg.metrics import membership_inference, record_linkage
+from sk_microagg.metrics import membership_inference
 from sk_microagg.metrics._anonymity import number_values, row_classes
 from sk_microagg.metrics._attribute_inference import AttributeAttack, draw_records
 from sk_microagg.metrics._disclosure import INTERVAL
-from sk_microagg.metrics._linkage import MOST_PAIRS, linkage_of, linkage_one_to_one
-from sk_microagg.metrics._mixed import MixedPair, pair_of
+from sk_microagg.metrics._linkage import MOST_PAIRS, link_one_to_one, linkage_of
+from sk_microagg.metrics._pairs import MixedPair, Pair, make_pair
 from sk_microagg.privacy._codes import as_column
 from sk_microagg.privacy._columns import RoleColumns
 
@@ -58,22 +57,17 @@ class AttackFacts:
 
 
 def measure_attacks(
-    X: TableLike,
-    release: TableLike,
-    pair: Any,
+    pair: Pair,
     estimator: Any,
     fewest: int,
     membership: dict[Any, Any] | None,
     units: Array | None = None,
 ) -> AttackFacts:
     """Attack a release."""
-    n_records = len(columns_of(X, "X")[0])
+    n_records = len(pair.original)
     n_jobs = getattr(estimator, "n_jobs", None)
     asked = draw_records(n_records, MOST_ASKED)
-    if pair is None:
-        attack = AttributeAttack.from_numbers(release, X, asked)
-    else:
-        attack = AttributeAttack.from_pair(pair, asked)
+    attack = AttributeAttack(pair, asked)
     found = [attack.hits(place, INTERVAL, n_jobs) for place in range(len(attack.names))]
     everybody = np.zeros(n_records, dtype=np.intp)
 
@@ -83,8 +77,8 @@ def measure_attacks(
         return share_in_words(share, len(asked), fewest)
 
     return AttackFacts(
-        one_to_one=_one_to_one(X, release, pair, units),
-        identity_by_chance=linkage_of(everybody, everybody, units).expected_if_linked,
+        one_to_one=_one_to_one(pair, units),
+        identity_by_chance=linkage_of(everybody, everybody == 0, units).expected_if_linked,
         guessed=[in_words(hits) for _, hits, _ in found],
         by_chance=[in_words(hits) for _, _, hits in found],
         attackers=[attacker for attacker, _, _ in found],
@@ -93,16 +87,12 @@ def measure_attacks(
     )
 
 
-def _one_to_one(X, release, pair, units):
+def _one_to_one(pair, units):
     """Links one to one; None for more pairs of different records and rows than a report takes."""
-    original, released = (X, release) if pair is None else (pair.original, pair.released)
-    n_points = row_classes(original, "X").max() + 1
-    classes = row_classes(released, "release")
-    if n_points * (classes.max() + 1) > MOST_PAIRS_IN_A_REPORT:
+    n_points = row_classes(pair.original, "X").max() + 1
+    if n_points * (pair.classes.max() + 1) > MOST_PAIRS_IN_A_REPORT:
         return None
-    if pair is None:
-        return record_linkage(X, release, one_to_one=True, unit=units)
-    return linkage_one_to_one(original, classes, partial(pair.distances, classes), units)
+    return link_one_to_one(pair, units)
 
 
 @dataclass(frozen=True)
@@ -147,7 +137,7 @@ def target_of(target: Any, X: TableLike, unchanged: Any, estimator: Any) -> Any:
 
 
 def measure_membership(
-    X: Any, estimator: Any, target: Any, pair: MixedPair | None, roles: dict[Any, Any]
+    X: Any, estimator: Any, target: Any, pair: Pair, roles: dict[Any, Any]
 ) -> MembershipFacts:
     """Train forests on one half of the records and on its release; attack both."""
     name = getattr(target, "name", None)
@@ -167,7 +157,7 @@ def measure_membership(
         # Such as a stratum with fewer than k members, or a constraint that they cannot satisfy.
         reason = "half of the records cannot be anonymized in the same way"
         return MembershipFacts(name, len(members), None, None, reason)
-    points = _points(X if pair is None else pair.original, pair)
+    points = _points(pair.original, pair)
     known = points[members], y_in, points[others], y_out
     forest = RandomForestRegressor if are_numbers else RandomForestClassifier
     forest = forest(N_TREES, random_state=0)
@@ -208,16 +198,14 @@ def _release_of(X, estimator, members, target, pair, roles):
         needed &= set() if estimator._table_roles.sensitive else {"sensitive"}
     given = {name: _rows(roles[name], members) for name in needed if roles[name] is not None}
     estimator = clone(estimator).set_params(verbose=0)
-    table = Frame(X).table if is_table else X if pair is None else pair.original
+    table = Frame(X).table if is_table else pair.original
     table = _rows(table, members)
     with catch_warnings():
         # The user knows it from the fit of all records.
         known = f".* are in groups of a single class of y|{LOST}"
         filterwarnings("ignore", known, UserWarning)
         released = estimator.fit_transform(table, y, **given)
-    if is_table:
-        return pair_of(estimator, table, released).released
-    return released if pair is None else MixedPair(table, released).released
+    return make_pair(table, released, estimator).released
 
 
 def _rows(table, rows):
@@ -227,7 +215,7 @@ def _rows(table, rows):
 
 def _points(table, pair):
     """Records as points for a forest: numbers as they are, or coordinates of any columns."""
-    if pair is None:
-        return np.asarray(table, dtype=np.float64)
+    if not isinstance(pair, MixedPair):
+        return table
     points = pair.encoder.points(table)
     return points.matrix if isinstance(points, SparsePoints) else points

@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from sk_microagg._model._fitted_groups import release_of
-from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import (
     bound_in_words,
     determined_in_words,
@@ -28,24 +27,21 @@ from sk_microagg.generalization._base import Generalizer
 from sk_microagg.metrics import (
     UnchangedUniqueness,
     attribute_changes,
-    correlation_change,
     determined_columns,
     generalization_loss,
-    record_linkage,
     unchanged_uniqueness,
 )
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._disclosure import (
     INTERVAL,
     RANKS,
-    numbers_in_interval,
-    numbers_near_in_rank,
     values_in_interval,
     values_near_in_rank,
 )
 from sk_microagg.metrics._groups import homogeneity_of_both
-from sk_microagg.metrics._linkage import linkage_of, units_of
-from sk_microagg.metrics._mixed import MixedPair, are_numbers, check_pair, pair_of
+from sk_microagg.metrics._linkage import link, units_of
+from sk_microagg.metrics._pairs import MixedPair, make_pair
+from sk_microagg.metrics._utility import correlations_of
 from sk_microagg.report._attacks import measure_attacks
 from sk_microagg.report._sensitive import facts_beyond_k
 
@@ -129,7 +125,7 @@ def collect_facts(
 ):
     """Measure a release; `X` and `release` have the same shape, `unchanged` has the same rows.
 
-    `pair` is a MixedPair of both if they are not numbers, `membership` are the arguments of
+    `pair` is what was anonymized, unless it is generalized, `membership` are the arguments of
     `measure_membership` if there is a target, `kinds` are those of columns where the estimator did
     not know them, and `roles` are `sensitive`, `unit` and `strata`.
     """
@@ -137,17 +133,18 @@ def collect_facts(
     names = column_names(X)
     if not hasattr(X, "columns"):
         names = [*map(str, getattr(estimator, "feature_names_in_", names))]
-    numbers = mixed = risk = None
+    numbers = mixed = None
     units = units_of(roles.get("unit"), len(columns[0]))
     fewest = fewest_records(estimator.k, units)
     if isinstance(estimator, Generalizer):
         losses = _generalization_losses(X, release, estimator)
-    elif pair is None:
-        losses, numbers, risk = measure_numbers(X, release, estimator, units)
+    elif isinstance(pair, MixedPair):
+        losses, mixed = measure_any_kind(pair, estimator, kinds, units)
     else:
-        losses, mixed, risk = measure_any_kind(pair, estimator, kinds, units)
+        losses, numbers = measure_numbers(pair)
+    risk = None if pair is None else measure_risk(pair, estimator, units)
     # Finding equal rows takes time: it is done once, not once per metric.
-    classes = row_classes(release, "release")
+    classes = row_classes(release, "release") if pair is None else pair.classes
     class_sizes = np.bincount(classes)
     return Facts(
         names=[shown_name(name) for name in names],
@@ -173,7 +170,7 @@ def collect_facts(
         unchanged=measure_unchanged(X, names, classes, unchanged, **roles),
         attacks=None
         if risk is None
-        else measure_attacks(X, release, pair, estimator, fewest, membership, units),
+        else measure_attacks(pair, estimator, fewest, membership, units),
     )
 
 
@@ -238,24 +235,18 @@ class MixedFacts:
     missing_after: list
 
 
-def mixed_pair(X, release, estimator):
-    """The columns that were anonymized, as a MixedPair; None if all are numbers, or generalized."""
-    if isinstance(estimator, TableAggregator):
-        return pair_of(estimator, X, release)
-    if isinstance(estimator, Generalizer) or are_numbers(X, release):
-        return None
-    return MixedPair(X, release)
+def pair_in_report(X, release, estimator):
+    """The columns that were anonymized, and their release; None if they are generalized."""
+    return None if isinstance(estimator, Generalizer) else make_pair(X, release, estimator)
 
 
-def measure_numbers(X, release, estimator, units=None):
-    """Return the loss of each column, NumericFacts and RiskFacts."""
-    numbers = NumericFacts(attribute_changes(X, release), correlation_change(X, release))
-    risk = RiskFacts(
-        record_linkage(X, release, n_jobs=getattr(estimator, "n_jobs", None), unit=units),
-        _shares(numbers_in_interval(X, release, INTERVAL), units),
-        _shares(numbers_near_in_rank(X, release, RANKS), units),
+def measure_risk(pair, estimator, units=None):
+    """Risks of a release of averages."""
+    return RiskFacts(
+        link(pair, units, getattr(estimator, "n_jobs", None)),
+        _shares(values_in_interval(pair), units),
+        _shares(values_near_in_rank(pair), units),
     )
-    return _squared_losses(X, release), numbers, risk
 
 
 def _shares(masks, units):
@@ -263,25 +254,22 @@ def _shares(masks, units):
     return [share_of_people(mask, units) for mask in masks]
 
 
-def _squared_losses(X, release):
-    """Sum of squared changes of each column, as a share of its total sum of squares if above 0."""
-    X, release = check_pair(X, release)
-    losses = np.zeros(X.shape[1])
-    for j, (column, released) in enumerate(zip(X.T, release.T, strict=True)):
+def measure_numbers(pair):
+    """Return the loss of each column, and NumericFacts."""
+    losses = np.zeros(len(pair.names))
+    for j, (column, released, _) in enumerate(pair.columns()):
         spread = np.ptp(column)
         if spread > 0:
             deviations = (column - column.mean()) / spread
             changes = (column - released) / spread
             losses[j] = (changes @ changes) / (deviations @ deviations)
-    return losses
+    return losses, NumericFacts(
+        attribute_changes(*pair.numbers()), correlations_of(*pair.numbers())
+    )
 
 
 def measure_any_kind(pair, estimator, kinds=None, units=None):
-    """Return the loss of each column, MixedFacts and RiskFacts; `kinds` as in `make_report`."""
-    missing_before, missing_after = (
-        [np.asarray(is_missing(table[name])) for name in table.columns]
-        for table in (pair.original, pair.released)
-    )
+    """Return the loss of each column, and MixedFacts; `kinds` as in `make_report`."""
     losses = getattr(estimator, "column_losses_", None)
     if losses is None:
         space = pair.encoder.coordinates
@@ -293,18 +281,14 @@ def measure_any_kind(pair, estimator, kinds=None, units=None):
     if found is None:
         found = {column.name: column.kind for column in pair.encoder.columns}
     kinds = {**found, **(kinds or {})}
-    classes = row_classes(pair.released, "release")
-    linked = pair.linked_rows(classes, getattr(estimator, "n_jobs", None))
-    risk = RiskFacts(
-        linkage_of(classes, linked, units),
-        _shares(values_in_interval(pair, INTERVAL), units),
-        _shares(values_near_in_rank(pair, RANKS), units),
-    )
     mixed = MixedFacts(
         [kinds[name] for name in found],
-        *(_shares(missing, units) for missing in (missing_before, missing_after)),
+        *(
+            _shares([np.asarray(is_missing(table[name])) for name in table.columns], units)
+            for table in (pair.original, pair.released)
+        ),
     )
-    return np.array(list(losses.values())), mixed, risk
+    return np.array(list(losses.values())), mixed
 
 
 @dataclass(frozen=True)

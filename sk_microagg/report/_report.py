@@ -24,10 +24,11 @@ from sk_microagg.encoding._frames import Frame
 from sk_microagg.generalization._base import check_generalizes_all
 from sk_microagg.metrics._linkage import units_of
 from sk_microagg.metrics._loss import certificate_of, certify, check_can_be_certified
+from sk_microagg.metrics._pairs import MixedPair
 from sk_microagg.plotting._common import categorical_columns
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.report._attacks import target_of
-from sk_microagg.report._facts import collect_facts, mixed_pair
+from sk_microagg.report._facts import collect_facts, pair_in_report
 from sk_microagg.report._page import render
 
 
@@ -193,7 +194,7 @@ def make_report(
     _check_roles(roles, X)
     target = target_of(target, X, unchanged, estimator)
     certificate = _certificate(certificate, estimator, X)
-    pair = mixed_pair(X, release, estimator)
+    pair = pair_in_report(X, release, estimator)
     membership = None
     if target is not None:
         membership = {
@@ -203,7 +204,7 @@ def make_report(
             "pair": pair,
             "roles": roles,
         }
-    if pair is not None:
+    if isinstance(pair, MixedPair):
         X, release = (_with_names(table) for table in (pair.original, pair.released))
     facts = collect_facts(
         X, release, estimator, source, unchanged, dropped, pair, membership, kinds, **roles

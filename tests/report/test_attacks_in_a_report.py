@@ -8,6 +8,7 @@ from tables.pages import Reader
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg._utils._formatting import whole_percent
 from sk_microagg.metrics import attribute_inference, record_linkage
+from sk_microagg.metrics._pairs import Pair
 from sk_microagg.privacy import LDiversity
 from sk_microagg.report import _attacks, make_report
 
@@ -162,7 +163,7 @@ def membership(X, target):
     aggregator = MicroAggregator(K, refiner=None)
     roles = dict.fromkeys(("sensitive", "unit", "strata"))
     target = _attacks.target_of(target, X, None, aggregator)
-    return _attacks.measure_membership(X, aggregator, target, None, roles)
+    return _attacks.measure_membership(X, aggregator, target, Pair(X, X), roles)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""Tables with columns of any kind and their releases: as points, and column by column."""
+"""Tables and their releases, of numbers or of columns of any kind: as points, and by column."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -10,6 +11,9 @@ from scipy.spatial.distance import cdist
 from sk_microagg._model._points import SparsePoints, squared_errors
 from sk_microagg._model._power_cells import Cells
 from sk_microagg._model._router import Router
+from sk_microagg._table_aggregator import TableAggregator
+from sk_microagg._utils._space import make_scaler, own_floats, scale
+from sk_microagg._utils._statistics import share_of_total
 from sk_microagg._utils._tables import (
     cells_of,
     columns_of,
@@ -19,12 +23,13 @@ from sk_microagg._utils._tables import (
     is_null,
     missing_cells,
 )
-from sk_microagg._utils._typing import Floats, Labels, Series
+from sk_microagg._utils._typing import Floats, Labels, ScalerLike, Series
 from sk_microagg._utils._validation import check_records
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.encoding._coordinates import ON_A_LINE
 from sk_microagg.encoding._frames import Frame, is_missing
 from sk_microagg.generalization._labels import label_of
+from sk_microagg.metrics._anonymity import row_classes
 
 # Distances to be held in memory at a time.
 DISTANCES_AT_A_TIME = 10_000_000
@@ -53,7 +58,70 @@ def _holds_numbers(column: Any) -> bool:
     return all(isinstance(cell, Real) and not is_null(cell) for cell in cells_of(column))
 
 
-class MixedPair:
+class Pair:
+    """A table of numbers, none of them missing, and its release, matched by position."""
+
+    def __init__(
+        self, X: Any, release: Any, scaler: ScalerLike = "standard", same_rows: bool = True
+    ) -> None:
+        self.original: Any
+        self.released: Any
+        self.original, self.released = check_pair(X, release, same_rows)
+        self.names = names_in_frame(X) or list(range(self.original.shape[1]))
+        self._scaler = make_scaler(scaler)
+        if self._scaler is not None:
+            self._scaler.fit(own_floats(self._scaler, self.original))
+
+    @cached_property
+    def classes(self) -> Labels:
+        """Classes of equal released rows."""
+        return row_classes(self.released, "release")
+
+    def columns(self) -> Iterator[tuple[Floats, Floats, bool]]:
+        """Yield original and released values of each column, and that these lie on a line."""
+        for values, released in zip(self.original.T, self.released.T, strict=True):
+            yield values, released, True
+
+    def column_of_coordinates(self) -> Any:
+        """The name of the column that each coordinate of the points belongs to."""
+        return self.names
+
+    def numbers(self) -> tuple[Floats, ...]:
+        """Columns of numbers, original and released."""
+        return self.original, self.released
+
+    def points(self, records: Any = slice(None)) -> Any:
+        """Original records as points."""
+        return scale(self._scaler, self.original[records])
+
+    def released_points(self, rows: Any = slice(None)) -> Any:
+        """Released rows as points."""
+        return scale(self._scaler, self.released[rows])
+
+    def points_of_classes(self) -> Any:
+        """The released rows of all classes as points."""
+        return self.released_points(np.unique(self.classes, return_index=True)[1])
+
+    def linked_rows(self, n_jobs: int | None = None) -> Labels:
+        """The class of released rows that is nearest to each record."""
+        return nearest_points(self.points(), self.points_of_classes(), n_jobs)
+
+    def distances(self, records: Labels) -> Floats:
+        """Squared distances of some records from the rows of all classes."""
+        points, rows = self.points()[records], self.points_of_classes()
+        if not isinstance(points, SparsePoints):
+            return cdist(points, rows, "sqeuclidean")
+        squares = [np.asarray(part.matrix.power(2).sum(axis=1)).ravel() for part in (points, rows)]
+        products = (points.matrix @ rows.matrix.T).toarray()
+        return np.maximum(squares[0][:, None] + squares[1] - 2.0 * products, 0.0)
+
+    def information_loss(self) -> float:
+        """Squared distances to the released rows, as a share of the total sum of squares."""
+        points = self.points()
+        return share_of_total(np.sum((points - self.released_points()) ** 2), points)
+
+
+class MixedPair(Pair):
     """A table with columns of any kind, and its release.
 
     Columns are matched by position. Distances are those of the encoded original, in which every
@@ -80,6 +148,7 @@ class MixedPair:
             [] if isinstance(released.columns, pandas.RangeIndex) else list(released.columns),
         )
         self.original = original.reset_index(drop=True)
+        self.names = list(original.columns)
         self.encoder = TableEncoder(self.original, 1, kinds=kinds)
         self.released = pandas.DataFrame(
             {
@@ -105,6 +174,10 @@ class MixedPair:
                 codes[codes < 0] = np.nan
                 yield codes[: len(cells)], codes[len(cells) :], False
 
+    def column_of_coordinates(self) -> Any:
+        """The name of the column that each coordinate of the points belongs to."""
+        return self.encoder.coordinates.column_of_coordinates()
+
     def numbers(self) -> tuple[Floats, ...]:
         """Columns of numbers and dates, original and released, with means for missing values."""
         known = [(x, released) for x, released, is_line in self.columns() if is_line]
@@ -117,32 +190,29 @@ class MixedPair:
             np.column_stack([empty, *(pair[side] for pair in filled)]) for side in range(2)
         )
 
-    def linked_rows(self, classes: Labels, n_jobs: int | None) -> Labels:
-        """The class of released rows that is nearest to each record."""
-        return nearest_points(self._points(), self._points_of_classes(classes), n_jobs)
+    def points(self, records: Any = slice(None)) -> Any:
+        """Original records as points."""
+        return self.encoder.points(self.original.iloc[records])
 
-    def distances(self, classes: Labels, records: Labels) -> Floats:
-        """Squared distances of some records from the rows of all classes."""
-        points, rows = self._points()[records], self._points_of_classes(classes)
-        if not isinstance(points, SparsePoints):
-            return cdist(points, rows, "sqeuclidean")
-        squares = [np.asarray(part.matrix.power(2).sum(axis=1)).ravel() for part in (points, rows)]
-        products = (points.matrix @ rows.matrix.T).toarray()
-        return np.maximum(squares[0][:, None] + squares[1] - 2.0 * products, 0.0)
+    def released_points(self, rows: Any = slice(None)) -> Any:
+        """Released rows as points."""
+        return self.encoder.points(self.released.iloc[rows])
 
-    def information_loss(self, classes: Labels) -> float:
+    def information_loss(self) -> float:
         """Squared distances to the released rows, as a share of the total sum of squares."""
-        rows = self._points_of_classes(classes)
+        rows = self.points_of_classes()
         rows = rows.matrix if isinstance(rows, SparsePoints) else rows
-        errors, total = squared_errors(self._points(), rows, classes)
+        errors, total = squared_errors(self.points(), rows, self.classes)
         return errors / total if total > 0 else 0.0
 
-    def _points(self) -> Any:
-        return self.encoder.points(self.original)
 
-    def _points_of_classes(self, classes: Labels) -> Any:
-        first = np.unique(classes, return_index=True)[1]
-        return self.encoder.points(self.released.iloc[first])
+def make_pair(X: Any, release: Any, estimator: Any = None, same_rows: bool = True) -> Pair:
+    """What was anonymized and its release; a TableAggregator says which columns were."""
+    if isinstance(estimator, TableAggregator):
+        return pair_of(estimator, X, release)
+    if are_numbers(X, release):
+        return Pair(X, release, same_rows=same_rows)
+    return MixedPair(X, release, same_rows=same_rows)
 
 
 def pair_of(estimator: Any, X: Any, release: Any) -> MixedPair:
@@ -213,11 +283,15 @@ def names_in_frame(table: Any) -> list[Any]:
     return list(table.columns) if is_frame(table) else []
 
 
-def check_pair(X: Any, release: Any) -> tuple[Floats, Floats]:
+def check_pair(X: Any, release: Any, same_rows: bool = True) -> tuple[Floats, Floats]:
     """Return a table and its release as arrays of finite floats, or raise if they do not match."""
     names, released_names = names_in_frame(X), names_in_frame(release)
     X, release = check_records(X), check_records(release, name="release")
-    if X.shape != release.shape:
+    if not same_rows and X.shape[1] != release.shape[1]:
+        raise ValueError(
+            f"release with {release.shape[1]} columns must have those of X, {X.shape[1]}."
+        )
+    if same_rows and X.shape != release.shape:
         raise ValueError(f"release of shape {release.shape} must have the shape of X, {X.shape}.")
     check_names_match(names, released_names)
     return X, release
