@@ -53,6 +53,7 @@ from sk_microagg.encoding import TableEncoder
 from sk_microagg.encoding._encoder import warn_of_lost_columns, warn_of_similar_texts
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.privacy import Constraint, Rules
+from sk_microagg.privacy._rules import as_constraints
 
 
 class TableAggregator(
@@ -436,7 +437,11 @@ class TableAggregator(
             sensitive = table[roles.sensitive]
         if roles.unit is not None:
             unit = table[roles.unit]
-        return Rules.of_table(len(table), k, self.privacy, sensitive, unit)
+        # Constraints on amounts may be about any column.
+        amounts = [each.column for each in as_constraints(self.privacy) if each.is_about_amounts]
+        others = [n for n in table.columns if n in amounts and n not in roles.sensitive]
+        further = table[others] if others else None
+        return Rules.of_table(len(table), k, self.privacy, sensitive, unit, further)
 
     def _roles(self, table: DataFrame) -> TableRoles:
         """Check the names and the roles of columns, and warn of values that are written alike."""

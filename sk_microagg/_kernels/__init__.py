@@ -23,7 +23,9 @@ Which class inherits from which:
       ├── CallbackGuard, OrderedGuard
       └── CountingGuard
             ├── DistinctGuard, EntropyGuard, RecursiveGuard
-            └── EqualGuard, TreeGuard
+            ├── EqualGuard, TreeGuard
+            └── AmountGuard
+                  └── LargestGuard, SumGuard
 
 Which object holds which:
 
@@ -62,10 +64,12 @@ from sk_microagg._kernels.groups._groups import (
     EqualGuard,
     ExchangeGraph,
     Guards,
+    LargestGuard,
     OrderedGuard,
     Partition,
     RecursiveGuard,
     RunningPartition,
+    SumGuard,
     TreeGuard,
     center_weights,
     optimal_runs,
@@ -94,6 +98,7 @@ __all__ = [
     "ExchangeGraph",
     "GroupFinder",
     "Guards",
+    "LargestGuard",
     "OrderedGuard",
     "Partition",
     "Pool",
@@ -104,6 +109,7 @@ __all__ = [
     "RecursiveGuard",
     "RootSearch",
     "RunningPartition",
+    "SumGuard",
     "TreeGuard",
     "center_weights",
     "optimal_runs",

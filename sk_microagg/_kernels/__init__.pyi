@@ -138,6 +138,19 @@ class TreeGuard(_Guard):
         most: float,
     ) -> None: ...
 
+class LargestGuard(_Guard):
+    def __init__(
+        self,
+        amounts: _Floats,
+        units: _Codes | None,
+        n_bounded: SupportsIndex,
+        n_apart: SupportsIndex,
+        factor: float,
+    ) -> None: ...
+
+class SumGuard(_Guard):
+    def __init__(self, amounts: _Floats, units: _Codes | None, least: float) -> None: ...
+
 class Guards:
     def __init__(self, guards: Sequence[_Guard]) -> None: ...
     def hold(self, members: ArrayLike) -> bool: ...

@@ -11,6 +11,7 @@ from sk_microagg.metrics._attribute_inference import AttributeInference, attribu
 from sk_microagg.metrics._cell_enumeration import cell_enumeration
 from sk_microagg.metrics._determined import determined_columns
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
+from sk_microagg.metrics._dominance import dominance, p_percent
 from sk_microagg.metrics._generalization import (
     generalization_loss,
     record_missing_rate,
@@ -23,9 +24,16 @@ from sk_microagg.metrics._groups import (
     unit_share,
     units_per_group,
 )
+from sk_microagg.metrics._likeness import beta_likeness, delta_disclosure
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, loss_bound, optimality_gap, sse
 from sk_microagg.metrics._membership_inference import MembershipInference, membership_inference
+from sk_microagg.metrics._population import (
+    IntruderRisk,
+    PopulationRisk,
+    individual_risk,
+    population_risk,
+)
 from sk_microagg.metrics._risk_utility import risk_utility
 from sk_microagg.metrics._utility import (
     CorrelationChange,
@@ -38,24 +46,32 @@ __all__ = [
     "AttributeInference",
     "Certificate",
     "CorrelationChange",
+    "IntruderRisk",
     "MembershipInference",
+    "PopulationRisk",
     "RecordLinkage",
     "UnchangedUniqueness",
     "anonymity_level",
     "attribute_changes",
     "attribute_inference",
+    "beta_likeness",
     "cell_enumeration",
     "closeness",
     "correlation_change",
+    "delta_disclosure",
     "determined_columns",
     "diversity",
+    "dominance",
     "generalization_loss",
     "homogeneity",
+    "individual_risk",
     "information_loss",
     "interval_disclosure",
     "loss_bound",
     "membership_inference",
     "optimality_gap",
+    "p_percent",
+    "population_risk",
     "propensity_mse",
     "rank_disclosure",
     "record_linkage",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Hashable, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from sk_microagg._choices import FRONTS, Front
 from sk_microagg._kernels import CallbackGuard
 from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._typing import Array, Booleans, Labels
+from sk_microagg.privacy._codes import GroupCounts
 from sk_microagg.privacy._registry import CONSTRAINTS
 
 
@@ -58,6 +60,12 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
 
     # Whether it is about the units of the records, and not about a sensitive column.
     is_about_units: ClassVar[bool] = False
+
+    # Whether it is about amounts, of any column of numbers: those of one unit are taken together.
+    is_about_amounts: ClassVar[bool] = False
+
+    # Whether it is about the column of sampling weights.
+    is_about_weights: ClassVar[bool] = False
 
     # How the command line and the page ask for it; None if they do not.
     front: ClassVar[Front | None] = None
@@ -126,6 +134,14 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         """Whether figures depend on the order of an ordered type."""
         return False
 
+    def about(self, column: Hashable) -> Self:
+        """Return a copy that is about a column."""
+        return clone(self).set_params(column=column)
+
+    def with_units(self, values: Array, units: Labels | None) -> Array:
+        """Return prepared values together with the units of the records, where these matter."""
+        return values
+
     def table_of_counts(self, table: Any, counts: Array) -> Any:
         """Return what `prepare` returns for the whole table, given how often it has each code."""
         return table
@@ -134,6 +150,10 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
     def demanded(self) -> float | None:
         """The value of the first option, which is demanded; None if there is no option."""
         return None if self.front is None else getattr(self, self.front.options[0].parameter)
+
+    def told(self, figure: float) -> float:
+        """Return the worst figure of a release as it may be told: it may be that of one person."""
+        return figure
 
     def in_words(self, figure: float) -> str:
         """Say what holds for every group, given the worst figure, and what was demanded."""
@@ -222,6 +242,10 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         order = np.argsort(labels, kind="stable")
         starts = np.cumsum(np.bincount(labels))[:-1]
         return np.array([self.measure(group, table) for group in np.split(values[order], starts)])
+
+    def measure_counts_of(self, labels: Labels, values: Array, counts: Labels, table: Any) -> Array:
+        """Return the figure of each group, given how often it has each of some prepared values."""
+        return self.measure_counts(GroupCounts.of_pairs(labels, values, counts), table)  # type: ignore[attr-defined]
 
     def describe(self, column: str) -> str:
         """Name the constraint on a column in messages, by parameters that are not the default."""

@@ -59,6 +59,10 @@ class RoleColumns:
             raise ValueError(f"{self._parameter} has {len(self._columns)} columns: it must have 1.")
         return 0
 
+    def has(self, column: Hashable) -> bool:
+        """Whether this is the name of one of the columns."""
+        return column is not None and column in self._names
+
     def number_of(self, column: Hashable) -> int:
         """Number of the column that a constraint selects."""
         n_columns = len(self._columns)
@@ -108,5 +112,5 @@ class RoleColumns:
         """The column in messages, after "the"."""
         name = self._names[number]
         if name is not None:
-            return f"{self._parameter} column {printable(name)!r}"
+            return f"{self._parameter} column {printable(name)!r}".lstrip()
         return f"{self._parameter} column" + (f" {number}" if len(self._columns) > 1 else "")

@@ -28,12 +28,15 @@ class Rule:
     table: Any = field(repr=False)
 
     @classmethod
-    def of_column(cls, constraint: Constraint, values: Any, column: str) -> Self:
+    def of_column(
+        cls, constraint: Constraint, values: Any, column: str, units: Labels | None = None
+    ) -> Self:
         """Apply a constraint to a column; raise an error if the whole table violates it.
 
         `column` names the column in messages.
         """
         codes, table = constraint.prepare(values)
+        codes = constraint.with_units(codes, units)
         figure = constraint.measure(codes, table)
         if not constraint.accepts(figure):
             raise ValueError(constraint.why_impossible(figure, column))
@@ -81,6 +84,7 @@ class Rules:
         privacy: Constraint | Sequence[Constraint] | None = None,
         sensitive: TableLike | None = None,
         unit: TableLike | None = None,
+        others: TableLike | None = None,
     ) -> Self:
         """Bind constraints to the columns that they are about.
 
@@ -104,6 +108,9 @@ class Rules:
         unit : array-like, Series or None, default=None
             Who each record belongs to: a group must have records of `k` different ones.
 
+        others : DataFrame or None, default=None
+            Further columns, such as those to anonymize: constraints on amounts may name them.
+
         Returns
         -------
         rules : Rules
@@ -120,18 +127,23 @@ class Rules:
                 rules.append(Rule.of_column(constraint, values, words))
         elif about_units:
             raise ValueError(f"privacy={privacy!r} needs units: pass unit=, a value per record.")
-        if constraints and sensitive is None:
-            raise ValueError(
-                f"privacy={privacy!r} needs sensitive values: pass sensitive=, one or several "
-                "columns with a value per record."
-            )
-        if sensitive is not None:
-            columns = RoleColumns(sensitive, n_records)
+        units = rules[0].values if rules else None
+        columns = None if sensitive is None else RoleColumns(sensitive, n_records)
+        if columns is not None:
             columns.warn_of_similar_texts()
-            for constraint in constraints:
-                number = columns.number_of(getattr(constraint, "column", None))
-                values, words = columns.values(number), columns.words(number)
-                rules.append(Rule.of_column(constraint, values, words))
+        further = None if others is None else RoleColumns(others, n_records, "")
+        for constraint in constraints:
+            column, source = getattr(constraint, "column", None), columns
+            if further is not None and constraint.is_about_amounts and further.has(column):
+                source = further
+            if source is None:
+                raise ValueError(
+                    f"privacy={privacy!r} needs sensitive values: pass sensitive=, one or several "
+                    "columns with a value per record."
+                )
+            number = source.number_of(column)
+            values, words = source.values(number), source.words(number)
+            rules.append(Rule.of_column(constraint, values, words, units))
         return cls(tuple(rules))
 
     def __bool__(self) -> bool:

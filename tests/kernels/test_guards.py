@@ -29,6 +29,11 @@ KINDS = [
     ("ordered", 0.0),
     ("ordered", 0.1003),
     ("ordered", 0.25003),
+    ("dominance", 0.50003, 1),
+    ("dominance", 0.80003, 3),
+    ("p percent", 10.003),
+    ("p percent of units", 60.003),
+    ("sum of units", 7.5),
     ("callback",),
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: " ".join(map(str, kind)))

@@ -8,7 +8,14 @@ from sklearn import datasets
 from tables.mixed import HIERARCHIES, draw
 
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg.metrics import anonymity_level, closeness, diversity, uniqueness
+from sk_microagg.metrics import (
+    anonymity_level,
+    beta_likeness,
+    closeness,
+    delta_disclosure,
+    diversity,
+    uniqueness,
+)
 
 referee = pytest.importorskip("pycanon.anonymity", reason="pycanon is the referee")
 
@@ -108,3 +115,22 @@ def test_diversity_and_closeness_of_generalized_text(k):
     release = kaim.fit_transform(table[["age", "country"]])
     assert_referee_agrees_on(release, table["sex"])
     assert_referee_agrees_on(release, table["income"].round(1))
+
+
+@every_k
+def test_likeness_and_disclosure(k):
+    X, y = datasets.load_iris(return_X_y=True)
+    names = ["a", "b", "c"]
+    release = pd.DataFrame(
+        MicroAggregator(k=k, refiner=None).fit_transform(X[:, :3]), columns=names
+    )
+    release["s"] = np.digitize(y, [0.5, 1.5]).astype(str)
+    columns, sensitive = release[names], release["s"]
+    basic, enhanced = (beta_likeness(columns, sensitive, kind) for kind in ("basic", "enhanced"))
+    assert basic == pytest.approx(referee.basic_beta_likeness(release, names, ["s"]))
+    assert enhanced == pytest.approx(referee.enhanced_beta_likeness(release, names, ["s"]))
+    delta = delta_disclosure(columns, sensitive)
+    assert delta == pytest.approx(referee.delta_disclosure(release, names, ["s"]))
+    both = pd.DataFrame({"s": sensitive, "same": "x"})
+    assert beta_likeness(columns, both).tolist() == [basic, 0.0]
+    assert delta_disclosure(columns, both).tolist() == [delta, 0.0]

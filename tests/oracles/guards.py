@@ -8,8 +8,10 @@ from sk_microagg._kernels import (
     DistinctGuard,
     EntropyGuard,
     EqualGuard,
+    LargestGuard,
     OrderedGuard,
     RecursiveGuard,
+    SumGuard,
 )
 
 CODES = {
@@ -33,6 +35,12 @@ class Case:
         # Every code occurs, as with those of values.
         self.codes = np.unique(codes, return_inverse=True)[1].astype(np.int32)
         self.name, *self.parameters = name
+        # Few large amounts among many small ones, and units with several records.
+        self.amounts = 2.0**self.codes if self.name != "sum" else self.codes + 1.0
+        self.units = None
+        if self.name.endswith(" of units"):
+            self.name = self.name.removesuffix(" of units")
+            self.units = (np.arange(len(self.codes)) // 2).astype(np.int32)
 
     def guard(self):
         codes, counts = self.codes, np.bincount(self.codes).astype(np.int64)
@@ -41,6 +49,14 @@ class Case:
         if self.name in ("equal", "ordered"):
             kind = {"equal": EqualGuard, "ordered": OrderedGuard}[self.name]
             return kind(codes, counts, *self.parameters)
+        if self.name in ("dominance", "p percent", "sum"):
+            first, *others = self.parameters
+            if self.name == "sum":
+                return SumGuard(self.amounts, self.units, first)
+            if self.name == "dominance":
+                [n] = others
+                return LargestGuard(self.amounts, self.units, n, n, (1 - first) / first)
+            return LargestGuard(self.amounts, self.units, 1, 2, first / 100)
         kinds = {"distinct": DistinctGuard, "entropy": EntropyGuard, "recursive": RecursiveGuard}
         return kinds[self.name](codes, *self.parameters)
 
@@ -49,6 +65,15 @@ class Case:
         if self.name == "callback":
             return privacy.distinct(values) >= 2
         first, *others = self.parameters
+        if self.name in ("dominance", "p percent", "sum"):
+            amounts = self.amounts[members].tolist()
+            units = members if self.units is None else self.units[members]
+            if self.name == "sum":
+                return privacy.sum_of_largest(amounts, units) >= first
+            amounts = privacy.added_up(amounts, units)
+            if self.name == "p percent":
+                return privacy.p_percent(amounts) >= first
+            return privacy.dominance(amounts, *others) <= first
         if self.name == "distinct":
             return privacy.distinct(values) >= first
         if self.name == "entropy":
@@ -65,5 +90,10 @@ STRICT = [
     ("recursive", 2, 2.5003),
     ("equal", 0.35003),
     ("ordered", 0.15003),
+    ("dominance", 0.50003, 1),
+    ("dominance of units", 0.70003, 2),
+    ("p percent", 20.003),
+    ("p percent of units", 20.003),
+    ("sum of units", 9.5),
     ("callback",),
 ]

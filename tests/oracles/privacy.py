@@ -27,6 +27,34 @@ def largest_share(values):
     return Fraction(max(Counter(values).values()), len(values))
 
 
+def added_up(values, units):
+    """What each unit contributes."""
+    sums = Counter()
+    for value, unit in zip(values, units, strict=True):
+        sums[unit] += Fraction(value)
+    return list(sums.values())
+
+
+def sum_of_largest(values, units):
+    """Sum of the largest value of each unit."""
+    largest = {}
+    for value, unit in zip(values, units, strict=True):
+        largest[unit] = max(largest.get(unit, 0), Fraction(value))
+    return sum(largest.values())
+
+
+def dominance(values, n):
+    """Share of the n largest values in the sum."""
+    total = sum(map(Fraction, values))
+    return sum(map(Fraction, sorted(values)[-n:])) / total if total else Fraction(0)
+
+
+def p_percent(values):
+    """All but the two largest values, in percent of the largest."""
+    *others, _, largest = [0, *sorted(map(Fraction, values))]
+    return 100 * sum(others) / largest if largest else math.inf
+
+
 def shares(values, among):
     return {value: Fraction(sum(v == value for v in values), len(values)) for value in among}
 

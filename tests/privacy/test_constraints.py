@@ -16,7 +16,14 @@ from sklearn.base import clone
 
 from sk_microagg._kernels import Guards
 from sk_microagg.generalization import Hierarchy
-from sk_microagg.privacy import DistinctUnits, LDiversity, TCloseness, UnitShare
+from sk_microagg.privacy import (
+    DistinctUnits,
+    Dominance,
+    LDiversity,
+    PPercent,
+    TCloseness,
+    UnitShare,
+)
 from sk_microagg.privacy._earth_mover import OrderedDistance
 
 NESTED = {"a": [0, 1], "b": {"c": [2, 3, 4], "d": [5]}, "e": [6], "f": [7, 8, 9]}
@@ -30,6 +37,9 @@ FIGURES = {
     "recursive 1": (LDiversity(1, "recursive", 0.5), lambda g, table: oracle.recursive(g, 1)),
     "recursive 2": (LDiversity(2, "recursive", 1.5), lambda g, table: oracle.recursive(g, 2)),
     "recursive 3": (LDiversity(3, "recursive", 3), lambda g, table: oracle.recursive(g, 3)),
+    "dominance": (Dominance(0.4), lambda group, table: oracle.dominance(group, 1)),
+    "two dominate": (Dominance(0.5, n=2), lambda group, table: oracle.dominance(group, 2)),
+    "p percent": (PPercent(50), lambda group, table: oracle.p_percent(group)),
     "equal": (TCloseness(0.25, "equal"), oracle.equal),
     "ordered": (TCloseness(0.25, "ordered"), oracle.ordered),
     "tree": (TCloseness(0.25, HIERARCHY), lambda g, table: oracle.tree(g, table, NESTED)),
@@ -91,7 +101,13 @@ def test_a_guard_is_at_most_a_hair_stricter_than_the_plain_check(name, column):
 
 
 def limit_of(constraint):
-    names = {TCloseness: "t", LDiversity: "c", UnitShare: "at_most"}
+    names = {
+        TCloseness: "t",
+        LDiversity: "c",
+        UnitShare: "at_most",
+        Dominance: "share",
+        PPercent: "p",
+    }
     return getattr(constraint, names[type(constraint)])
 
 
@@ -239,7 +255,7 @@ def test_parameters_are_cloned_set_and_pickled(name):
     constraint, _ = FIGURES[name]
     copy = clone(constraint)
     assert {**copy.get_params(), "distance": 0} == {**constraint.get_params(), "distance": 0}
-    first = next(iter(set(copy.get_params()) & {"l", "t", "k", "at_most"}))
+    first = next(iter(set(copy.get_params()) & {"l", "t", "k", "at_most", "share", "p"}))
     assert copy.set_params(**{first: 1}).get_params()[first] == 1
     before = dict(vars(copy))
     codes, table = copy.prepare(COLUMNS["few values"])
@@ -285,6 +301,11 @@ def test_parameters_are_cloned_set_and_pickled(name):
         (UnitShare(0), ValueError, r"at_most=0\b"),
         (UnitShare(1.5), ValueError, r"at_most=1\.5\b"),
         (UnitShare("1"), TypeError, "at_most='1'"),
+        (Dominance(0), ValueError, r"share=0\b"),
+        (Dominance(1.01), ValueError, r"share=1\.01\b"),
+        (Dominance(n=0), ValueError, r"n=0\b"),
+        (PPercent(0), ValueError, r"p=0\b"),
+        (PPercent("5"), TypeError, "p='5'"),
         (DistinctUnits(0), ValueError, r"k=0\b"),
         (DistinctUnits(True), TypeError, r"k=True\b"),
     ],

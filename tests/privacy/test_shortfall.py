@@ -2,7 +2,17 @@ import numpy as np
 from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sk_microagg.privacy import Constraint, DistinctUnits, LDiversity, Rules, TCloseness, UnitShare
+from sk_microagg.privacy import (
+    Constraint,
+    DistinctUnits,
+    Dominance,
+    LDiversity,
+    PopulationSize,
+    PPercent,
+    Rules,
+    TCloseness,
+    UnitShare,
+)
 
 
 class Range(Constraint):
@@ -34,13 +44,16 @@ class RangeWithoutSteps(Range):
         TCloseness(0.2),
         TCloseness(0.2, "equal"),
         UnitShare(0.4),
+        Dominance(0.4),
+        PPercent(40),
+        PopulationSize(12),
         Range(),
         RangeWithoutSteps(),
     ],
 )
 def test_groups_fall_short_if_they_are_not_accepted(constraint):
     rng = np.random.default_rng(0)
-    values = rng.integers(0, 6, 400)
+    values = rng.integers(1, 7, 400)
     rules = Rules.of_table(400, 1, constraint, values, values)
     labels = np.concatenate([np.arange(90), rng.integers(0, 90, 310)])
     shortfalls = rules.shortfalls(labels)
@@ -56,6 +69,9 @@ def test_the_shortfall_is_smaller_nearer_to_acceptance():
     assert_allclose(recursive.shortfall(np.array([np.inf, 3.0, 1.0])), [1.0, 0.5, 0.0])
     assert_allclose(TCloseness(0.2).shortfall(np.array([0.5, 0.1])), [0.3, 0.0])
     assert_allclose(UnitShare(0.2).shortfall(np.array([0.5, 0.1])), [0.3, 0.0])
+    assert_allclose(Dominance(0.2).shortfall(np.array([0.5, 0.1])), [0.3, 0.0])
+    assert_allclose(PPercent(20).shortfall(np.array([5.0, 30.0, np.inf])), [0.75, 0.0, 0.0])
+    assert_allclose(PopulationSize(20).shortfall(np.array([5.0, 30.0])), [0.75, 0.0])
 
 
 def test_shortfalls_of_all_rules_add_up_for_records_in_any_groups():

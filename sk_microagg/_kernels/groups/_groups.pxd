@@ -76,6 +76,26 @@ cdef class TreeGuard(CountingGuard):
     cdef double most
 
 
+cdef class AmountGuard(CountingGuard):
+    cdef const double[::1] amounts
+    cdef const int[::1] units
+    cdef bint has_units
+    cdef vector[double] contributions
+
+    cdef int _contribute(self, const int *members, Py_ssize_t size, bint once) except -1 nogil
+
+
+cdef class LargestGuard(AmountGuard):
+    cdef Py_ssize_t n_bounded
+    cdef Py_ssize_t n_apart
+    cdef double factor
+    cdef vector[double] largest
+
+
+cdef class SumGuard(AmountGuard):
+    cdef double least
+
+
 cdef class CallbackGuard(Guard):
     cdef object function
 

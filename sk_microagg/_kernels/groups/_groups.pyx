@@ -3,6 +3,7 @@
 include "_guards.pxi"
 include "_counting_guards.pxi"
 include "_distance_guards.pxi"
+include "_amount_guards.pxi"
 include "_partition.pxi"
 include "_descent.pxi"
 include "_running_partition.pxi"

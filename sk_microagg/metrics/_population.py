@@ -1,0 +1,237 @@
+"""Risks of re-identification in the population that a sample with weights stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+
+from sk_microagg._utils._typing import Floats, Labels, TableLike
+from sk_microagg._utils._validation import check_number, check_option
+from sk_microagg.metrics._anonymity import classes_of
+from sk_microagg.privacy._amounts import contributions
+from sk_microagg.privacy._codes import codes_of
+from sk_microagg.privacy._population import PopulationSize
+
+# From this number of records of a class on, or this share of them in the sample, a short sum of
+# positive terms is exact; below both, a recurrence is.
+FEW_RECORDS = 30
+LARGE_SHARE = 0.5
+N_TERMS = 64
+
+
+def individual_risk(
+    labels_or_release: TableLike,
+    weight: TableLike,
+    *,
+    unit: TableLike | None = None,
+    method: Literal["exact", "sdcmicro"] = "exact",
+) -> Floats:
+    """Risk of each record of a sample to be re-identified in the population.
+
+    A class of equal records occurs f times in the sample, and its sampling weights add up to F. How
+    many people of the population have these values is then unknown, but probably about F; the
+    risk is the expectation of 1 over their number [1]_.
+
+    Parameters
+    ----------
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released
+        (numbers, text or both), where equal rows are a group.
+
+    weight : array-like or Series of shape (n_samples,)
+        The sampling weight of each record: how many people of the population it stands for.
+
+    unit : array-like or Series of shape (n_samples,) or None, default=None
+        Who each record belongs to, if people have several: people are counted then, each with the
+        largest of its weights.
+
+    method : {"exact", "sdcmicro"}, default="exact"
+        "sdcmicro" is what that package computes: an approximation for classes of three records or
+        more, which is a little larger.
+
+    Returns
+    -------
+    risk : ndarray of shape (n_samples,)
+        From above 0 to 1, at most 1 / f.
+
+    See Also
+    --------
+    population_risk : Risks of a release in a few figures.
+    sk_microagg.privacy.PopulationSize : Bounds the sum of the weights of a group from below.
+
+    References
+    ----------
+    .. [1] L. Franconi, S. Polettini (2004). Individual risk estimation in mu-Argus: a review.
+       Privacy in Statistical Databases, 262–272.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import individual_risk
+    >>> individual_risk([0, 0, 1, 1, 1], [50, 50, 10, 10, 10]).round(4)
+    array([0.0188, 0.0188, 0.0464, 0.0464, 0.0464])
+    """
+    check_option("method", method, ["exact", "sdcmicro"])
+    groups, sizes, totals = _classes(labels_or_release, weight, unit)
+    # Weights below 1 would mean more people in the sample than in the population.
+    shares = np.minimum(sizes / totals, 1.0)
+    risks = _posterior_means(sizes, shares)
+    if method == "sdcmicro":
+        risks = np.where(sizes > 2, shares / (sizes - 1 + shares), risks)
+    return risks[groups]
+
+
+@dataclass(frozen=True)
+class IntruderRisk:
+    """What one kind of intruder finds.
+
+    Attributes
+    ----------
+    largest : float
+        The largest risk of a record.
+
+    mean : float
+        The mean risk of all records.
+
+    expected : float
+        Expected number of records that are re-identified if all are tried.
+
+    share_above : float
+        Share of the records whose risk is above the threshold.
+    """
+
+    largest: float
+    mean: float
+    expected: float
+    share_above: float
+
+
+@dataclass(frozen=True)
+class PopulationRisk:
+    """Risks of re-identification for three kinds of intruders.
+
+    Attributes
+    ----------
+    prosecutor : IntruderRisk
+        Knows that the person is in the sample: 1 over the number of people of a class.
+
+    journalist : IntruderRisk
+        Has a register of the population, and not who is in the sample: :func:`individual_risk`.
+
+    marketer : IntruderRisk
+        Links everybody with a register of the population: 1 over the sum of the weights of a class,
+        so that `mean` is the share of links that are right.
+
+    threshold : float
+        Above which risks count for `share_above`.
+    """
+
+    prosecutor: IntruderRisk
+    journalist: IntruderRisk
+    marketer: IntruderRisk
+    threshold: float
+
+
+def population_risk(
+    labels_or_release: TableLike,
+    weight: TableLike,
+    *,
+    unit: TableLike | None = None,
+    threshold: float = 0.1,
+) -> PopulationRisk:
+    """Risks of a release for intruders with and without a register of the population.
+
+    Parameters
+    ----------
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released
+        (numbers, text or both), where equal rows are a group.
+
+    weight : array-like or Series of shape (n_samples,)
+        The sampling weight of each record: how many people of the population it stands for.
+
+    unit : array-like or Series of shape (n_samples,) or None, default=None
+        Who each record belongs to, if people have several: people are counted then, each with the
+        largest of its weights.
+
+    threshold : float, default=0.1
+        Above which risks count for `share_above`, from 0 to 1.
+
+    Returns
+    -------
+    risk : PopulationRisk
+        With `prosecutor`, `journalist` and `marketer`, each with `largest`, `mean`, `expected` and
+        `share_above`.
+
+    See Also
+    --------
+    individual_risk : The risk of each record.
+    record_linkage : What an intruder who knows the original values finds in a release.
+
+    References
+    ----------
+    K. El Emam, F. K. Dankar (2008). Protecting privacy using k-anonymity. Journal of the American
+    Medical Informatics Association 15(5), 627–637.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import population_risk
+    >>> risk = population_risk([0, 0, 1, 1, 1], [50, 50, 10, 10, 10])
+    >>> risk.prosecutor.largest, risk.prosecutor.expected
+    (0.5, 2.0)
+    >>> round(risk.journalist.largest, 4), risk.journalist.share_above
+    (0.0464, 0.0)
+    >>> round(risk.marketer.mean, 4)
+    0.024
+    """
+    threshold = check_number("threshold", threshold, at_least=0, at_most=1)
+    groups, sizes, totals = _classes(labels_or_release, weight, unit)
+    totals = np.maximum(totals, sizes)
+    by_intruder = 1.0 / sizes, _posterior_means(sizes, sizes / totals), 1.0 / totals
+    prosecutor, journalist, marketer = (_figures(risks[groups], threshold) for risks in by_intruder)
+    return PopulationRisk(prosecutor, journalist, marketer, threshold)
+
+
+def _figures(risks: Floats, threshold: float) -> IntruderRisk:
+    # A share such as 1 / 10 is not above 0.1 by rounding.
+    above = risks > threshold * (1 + 1e-9)
+    expected = float(risks.sum())
+    return IntruderRisk(float(risks.max()), expected / len(risks), expected, float(np.mean(above)))
+
+
+def _classes(
+    labels_or_release: TableLike, weight: TableLike, unit: TableLike | None
+) -> tuple[Labels, Floats, Floats]:
+    """The class of each record; by class, the number of people, and the sum of their weights."""
+    groups = classes_of(labels_or_release, "labels_or_release")
+    size = PopulationSize(1)
+    check_consistent_length(groups, weight)
+    prepared, _ = size.prepare(weight)
+    units = None if unit is None else codes_of(unit)[0]
+    check_consistent_length(groups, units)
+    labels, amounts, _ = contributions(groups, size.with_units(prepared, units), np.maximum)
+    return groups, np.bincount(labels).astype(float), np.bincount(labels, amounts)
+
+
+def _posterior_means(f: Floats, p: Floats) -> Floats:
+    """Expectation of 1 over the number of people of each class, given f of them and their share.
+
+    It is the integral of s^(f-1) p / (p + (1 - p) s) over s from 0 to 1: p / f times a sum of
+    positive terms, which is short unless f is small and p near 0. There, the integral follows from
+    that of f - 1.
+    """
+    term, total = np.ones(len(f)), np.ones(len(f))
+    for j in range(N_TERMS):
+        term = term * ((j + 1) * (1 - p) / (f + 1 + j))
+        total += term
+    risks = p / f * total
+    few = (f < FEW_RECORDS) & (p < LARGE_SHARE)
+    ratio = p[few] / (1 - p[few])
+    integral = -np.log(p[few])
+    for size in range(1, FEW_RECORDS):
+        those = f[few] == size
+        risks[np.flatnonzero(few)[those]] = (ratio * integral)[those]
+        integral = 1 / size - ratio * integral
+    return np.minimum(risks, 1 / f)

@@ -1,0 +1,138 @@
+"""Columns of amounts, such as sales or sampling weights, which a group adds up."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sk_microagg._utils._tables import cells_of, has_numbers, missing_cells
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
+from sk_microagg.privacy._base import Constraint
+from sk_microagg.privacy._codes import as_column
+
+# An amount and the number of the unit that it belongs to; -1 if the record is a unit of its own.
+AMOUNTS = np.dtype([("amount", np.float64), ("unit", np.int32)])
+
+# Relative: a limit that users compute, such as 1 - 0.8, may be a little off. Guards, which add up
+# in another order than `measure`, are stricter by half of it.
+ROUNDING = 1e-9
+
+# Larger amounts are scaled down, so that sums of them stay finite.
+LARGE = 2.0**900
+
+
+class AmountConstraint(Constraint):
+    """Base class of constraints on amounts, which may be those of quasi-identifiers, too."""
+
+    is_about_amounts = True
+
+    # How several amounts of one unit are taken together.
+    _add: ClassVar[Any] = np.add
+
+    @property
+    def counts_rows(self) -> bool:
+        return False
+
+    @property
+    def can_be_counted(self) -> bool:
+        return "measure_amounts" in vars(type(self))
+
+    def prepare(self, values: Any) -> tuple[Array, Any]:
+        self.check_parameters()
+        amounts = amounts_of(values, self._words())
+        missing = np.isnan(amounts)
+        if (amounts < 0).any() or np.isinf(amounts).any():
+            raise ValueError(f"{self._words()} must have finite numbers of at least 0 only.")
+        prepared = np.zeros(len(amounts), dtype=AMOUNTS)
+        prepared["amount"] = np.where(missing, 0.0, amounts)
+        prepared["unit"] = -1
+        return prepared, None
+
+    def _words(self) -> str:
+        return f"column={self.column!r} of {type(self).__name__}"
+
+    def with_units(self, values: Array, units: Labels | None) -> Array:
+        if units is None:
+            return values
+        values = values.copy()
+        values["unit"] = units
+        return values
+
+    def measure(self, values: Array, table: Any) -> float:
+        return float(self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0])
+
+    def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
+        return self.measure_amounts(*contributions(labels, values, self._add))
+
+    def measure_counts_of(self, labels: Labels, values: Array, counts: Labels, table: Any) -> Array:
+        order = np.argsort(labels, kind="stable")
+        return self.measure_amounts(labels[order], values["amount"][order], counts[order])
+
+    def measure_amounts(self, labels: Labels, amounts: Floats, counts: Labels) -> Array:
+        """Return the figure of each group, given amounts in the order of labels, and how often."""
+        raise NotImplementedError
+
+    def accepts_each(self, figures: Array) -> Booleans:
+        return self.accepts(figures)  # type: ignore[return-value]
+
+
+def amounts_of(values: Any, words: str) -> Floats:
+    """The numbers of a column as floats, NaN for missing ones; `words` name it in messages."""
+    column = as_column(values)
+    if has_numbers(column):
+        return np.asarray(column, dtype=np.float64)
+    missing = missing_cells(column)
+    try:
+        pairs = zip(cells_of(column), missing, strict=True)
+        cells = [np.nan if is_missing else _number(cell) for cell, is_missing in pairs]
+    except (TypeError, ValueError):
+        raise TypeError(f"{words} must be a column of numbers.") from None
+    return np.array(cells, dtype=np.float64)
+
+
+def _number(cell: Any) -> float:
+    if isinstance(cell, str | bytes):
+        raise TypeError
+    return float(cell)
+
+
+def units_in(values: Array) -> tuple[Floats, Labels | None]:
+    """Prepared values as guards need them: amounts, and units or None."""
+    units = values["unit"]
+    has_units = len(units) > 0 and units[0] >= 0
+    return np.ascontiguousarray(values["amount"]), units.copy() if has_units else None
+
+
+def contributions(labels: Labels, values: Array, add: Any) -> tuple[Labels, Floats, Labels]:
+    """Groups, in their order, what each of their units contributes, and a 1 for each."""
+    amounts, units = units_in(values)
+    if units is None:
+        order = np.argsort(labels, kind="stable")
+        labels, amounts = labels[order], amounts[order]
+    else:
+        order = np.lexsort((units, labels))
+        labels, units = labels[order], units[order]
+        is_new = (np.diff(labels, prepend=-1) != 0) | (np.diff(units, prepend=-1) != 0)
+        starts = np.flatnonzero(is_new)
+        labels, amounts = labels[starts], add.reduceat(amounts[order], starts)
+    return labels, amounts, np.ones(len(labels), dtype=np.intp)
+
+
+def largest_and_others(
+    labels: Labels, amounts: Floats, counts: Labels, n_bounded: int, n_apart: int
+) -> tuple[Floats, Floats]:
+    """Sums of the `n_bounded` largest amounts of each group, and of all but the `n_apart` largest.
+
+    Labels are in order, and each amount occurs as often as `counts` says.
+    """
+    if amounts.max(initial=0.0) > LARGE:
+        amounts = amounts * 2.0**-64
+    order = np.lexsort((-amounts, labels))
+    amounts, counts = amounts[order], counts[order]
+    starts = np.flatnonzero(np.diff(labels, prepend=-1))
+    before = np.cumsum(counts) - counts
+    before -= np.repeat(before[starts], np.diff(starts, append=len(labels)))
+    bounded = np.clip(n_bounded - before, 0, counts)
+    others = counts - np.clip(n_apart - before, 0, counts)
+    return np.add.reduceat(amounts * bounded, starts), np.add.reduceat(amounts * others, starts)

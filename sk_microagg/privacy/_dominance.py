@@ -1,0 +1,115 @@
+"""Groups that nobody dominates."""
+
+from collections.abc import Hashable
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from sk_microagg._kernels import LargestGuard
+from sk_microagg._utils._typing import Array, Floats, Labels
+from sk_microagg._utils._validation import check_count, check_number
+from sk_microagg.privacy._amounts import ROUNDING, AmountConstraint, largest_and_others, units_in
+
+# A share that may be that of one company is told in steps of this.
+STEP = 0.1
+
+
+class Dominance(AmountConstraint):
+    """The largest contributors to a group hold at most a share of its sum.
+
+    If one company has most of the sales of its group, the mean of the group reveals its sales.
+    The column may be any one of numbers that are 0 or more, also one that is anonymized. Missing
+    values contribute nothing. With units, such as companies with several rows, the values of each
+    are added up first.
+
+    Parameters
+    ----------
+    share : float, default=0.5
+        Largest share of the sum of a group that the `n` largest contributors may have together,
+        above 0 and at most 1.
+
+    n : int, default=1
+        Number of contributors that are taken together.
+
+    column : str, int or None, default=None
+        The column: its name, or its number. None is for a table with a single sensitive column.
+
+    See Also
+    --------
+    PPercent : Nobody can estimate the largest contribution to within p percent.
+    sk_microagg.metrics.dominance : The largest share in a release.
+
+    Notes
+    -----
+    The constraint is monotone: the n largest of a union were at most the n largest of each part,
+    and had at most the share of each sum. A group whose sum is 0 satisfies it.
+
+    References
+    ----------
+    Hundepool et al. (2012). Statistical disclosure control. Wiley, section 4.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg.privacy import Dominance
+    >>> dominance = Dominance(share=0.5)
+    >>> sales, table = dominance.prepare([90, 5, 5, 30, 35, 35])
+    >>> figures = dominance.measure_groups(np.array([0, 0, 0, 1, 1, 1]), sales, table)
+    >>> figures
+    array([0.9 , 0.35])
+    >>> dominance.accepts(figures)
+    array([False,  True])
+    """
+
+    def __init__(self, share: float = 0.5, n: int = 1, column: Hashable = None) -> None:
+        self.share = share
+        self.n = n
+        self.column = column
+
+    def check_parameters(self) -> None:
+        check_number("share", self.share, above=0, at_most=1)
+        check_count("n", self.n)
+
+    @property
+    def is_worse_if_larger(self) -> bool:
+        return True
+
+    def measure_amounts(self, labels: Labels, amounts: Floats, counts: Labels) -> Array:
+        largest, others = largest_and_others(labels, amounts, counts, self.n, self.n)
+        total = largest + others
+        return np.divide(largest, total, out=np.zeros(len(total)), where=total > 0)
+
+    def accepts(self, figure: Any) -> Any:
+        return figure <= self.share * (1 + ROUNDING)
+
+    def shortfall(self, figure: Any) -> Any:
+        return np.maximum(figure - self.share, 0.0)
+
+    def suits_block(self, figure: float) -> bool:
+        # Otherwise most of a block may become one group.
+        return figure <= self.share / 2
+
+    def told(self, figure: float) -> float:
+        # With the mean that is released, an exact share would be the value of one company.
+        return min(_rounded_up(figure), self.share)
+
+    def in_words(self, figure: float) -> str:
+        whose = "one contributor has" if self.n == 1 else f"{self.n} contributors have"
+        return f"{whose} at most {self.told(figure):g} of a sum; {self.share:g} demanded"
+
+    def guard(self, values: Array, table: Any) -> Any:
+        share = self.share * (1 + ROUNDING / 2)
+        factor = max(1 - share, 0.0) / share
+        return LargestGuard(*units_in(values), self.n, self.n, factor)
+
+    def why_impossible(self, figure: float, column: str) -> str:
+        whose = "one contributor has" if self.n == 1 else f"{self.n} contributors have"
+        return (
+            f"share={self.share} must be at least {_rounded_up(figure):g}: {whose} about that much "
+            f"of the sum of the {column}."
+        )
+
+
+def _rounded_up(share: float) -> float:
+    return round(ceil(share / STEP - ROUNDING) * STEP, 1)
