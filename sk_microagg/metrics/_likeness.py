@@ -56,7 +56,11 @@ def beta_likeness(
     0.6666666666666667
     """
     check_option("kind", kind, ["basic", "enhanced"])
-    return _by_column(labels_or_release, sensitive, lambda *shares: _beta(*shares, kind))
+    return _by_column(
+        labels_or_release,
+        sensitive,
+        lambda here, there, rarest: _beta(here, there, rarest, kind),
+    )
 
 
 def delta_disclosure(labels_or_release: TableLike, sensitive: TableLike) -> float | Floats:

@@ -100,6 +100,16 @@ class IntruderRisk:
 
     share_above : float
         Share of the records whose risk is above the threshold.
+
+    See Also
+    --------
+    population_risk : Returns one for each of three kinds of intruders.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import population_risk
+    >>> population_risk([0, 0, 1, 1], [20, 30, 10, 40]).prosecutor
+    IntruderRisk(largest=0.5, mean=0.5, expected=2.0, share_above=1.0)
     """
 
     largest: float
@@ -126,6 +136,16 @@ class PopulationRisk:
 
     threshold : float
         Above which risks count for `share_above`.
+
+    See Also
+    --------
+    population_risk : Returns it.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import population_risk
+    >>> population_risk([0, 0, 1, 1], [20, 30, 10, 40]).marketer.largest
+    0.02
     """
 
     prosecutor: IntruderRisk
@@ -212,7 +232,8 @@ def _classes(
     units = None if unit is None else codes_of(unit)[0]
     check_consistent_length(groups, units)
     labels, amounts, _ = contributions(groups, size.with_units(prepared, units), np.maximum)
-    return groups, np.bincount(labels).astype(float), np.bincount(labels, amounts)
+    sizes = np.bincount(labels).astype(np.float64)
+    return groups, sizes, np.bincount(labels, amounts).astype(np.float64)
 
 
 def _posterior_means(f: Floats, p: Floats) -> Floats:

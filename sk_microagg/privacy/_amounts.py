@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sk_microagg._utils._tables import cells_of, has_numbers, missing_cells
-from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
+from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._codes import as_column
 
@@ -52,7 +52,7 @@ class AmountConstraint(Constraint):
     def _words(self) -> str:
         return f"column={self.column!r} of {type(self).__name__}"
 
-    def with_units(self, values: Array, units: Labels | None) -> Array:
+    def with_units(self, values: Array, units: Array | None) -> Array:
         if units is None:
             return values
         values = values.copy()
@@ -74,7 +74,7 @@ class AmountConstraint(Constraint):
         raise NotImplementedError
 
     def accepts_each(self, figures: Array) -> Booleans:
-        return self.accepts(figures)  # type: ignore[return-value]
+        return self.accepts(figures)  # type: ignore[arg-type, return-value]
 
 
 def amounts_of(values: Any, words: str) -> Floats:
@@ -97,7 +97,7 @@ def _number(cell: Any) -> float:
     return float(cell)
 
 
-def units_in(values: Array) -> tuple[Floats, Labels | None]:
+def units_in(values: Array) -> tuple[Floats, Codes | None]:
     """Prepared values as guards need them: amounts, and units or None."""
     units = values["unit"]
     has_units = len(units) > 0 and units[0] >= 0

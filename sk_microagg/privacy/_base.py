@@ -138,7 +138,7 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         """Return a copy that is about a column."""
         return clone(self).set_params(column=column)
 
-    def with_units(self, values: Array, units: Labels | None) -> Array:
+    def with_units(self, values: Array, units: Array | None) -> Array:
         """Return prepared values together with the units of the records, where these matter."""
         return values
 
@@ -245,7 +245,7 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
 
     def measure_counts_of(self, labels: Labels, values: Array, counts: Labels, table: Any) -> Array:
         """Return the figure of each group, given how often it has each of some prepared values."""
-        return self.measure_counts(GroupCounts.of_pairs(labels, values, counts), table)  # type: ignore[attr-defined]
+        return self.measure_counts(GroupCounts.of_pairs(labels, values, counts), table)
 
     def describe(self, column: str) -> str:
         """Name the constraint on a column in messages, by parameters that are not the default."""

@@ -29,7 +29,7 @@ class Rule:
 
     @classmethod
     def of_column(
-        cls, constraint: Constraint, values: Any, column: str, units: Labels | None = None
+        cls, constraint: Constraint, values: Any, column: str, units: Array | None = None
     ) -> Self:
         """Apply a constraint to a column; raise an error if the whole table violates it.
 
