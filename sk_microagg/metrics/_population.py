@@ -199,7 +199,7 @@ def population_risk(
     --------
     >>> from sk_microagg.metrics import population_risk
     >>> risk = population_risk([0, 0, 1, 1, 1], [50, 50, 10, 10, 10])
-    >>> risk.prosecutor.largest, risk.prosecutor.expected
+    >>> risk.prosecutor.largest, round(risk.prosecutor.expected, 4)
     (0.5, 2.0)
     >>> round(risk.journalist.largest, 4), risk.journalist.share_above
     (0.0464, 0.0)

@@ -101,8 +101,7 @@ def test_a_union_of_good_groups_is_good_also_with_units_in_both(name, one, other
 
 
 @in_one_case("constraint", [Dominance(0.4), Dominance(0.6, n=2), PPercent(25), PopulationSize(200)])
-@in_one_case("builder", ["mdav", "k_anonymity_first"])
-@in_one_case("refiner", ["auto", "local_search", None])
+@in_one_case(("builder", "refiner"), [("mdav", "auto"), ("k_anonymity_first", "local_search")])
 def test_whatever_builder_and_refiner(constraint, builder, refiner):
     X, sales, units = in_units(90, seed=1), SALES[:90], COMPANIES[:90]
     aggregator = MicroAggregator(3, privacy=constraint, builder=builder, refiner=refiner)
