@@ -31,8 +31,11 @@ COARSE_PERCENTS = 5, 10, 25, 50, 75, 100
 MOST_LINES = 5
 MOST_NAMES = 8
 
-# Beyond this number of decimals, floats have digits that nobody wrote.
-MOST_DECIMALS = 15
+# Numbers with more decimals than this are released as they are averaged.
+MOST_DECIMALS = 12
+
+# So many of the numbers of a column are looked at first.
+SOME_NUMBERS = 1000
 
 
 def percent(share: float, digits: int = 2) -> str:
@@ -291,13 +294,26 @@ def shown_name(name: object) -> str:
     return printable(shown(str(name)))
 
 
-def decimals_of(floats: Array) -> int | None:
-    """The smallest number of decimals with which floats are written exactly; None if too many."""
+def decimals_of(numbers: Array) -> int | None:
+    """The fewest decimals that all numbers have, but for float noise; None if they have very many.
+
+    0.30000000000000004, which is 0.1 + 0.2, has one decimal: the other digits are noise, as sums
+    and differences of numbers of this size have it.
+    """
     import numpy as np
 
-    known = floats[np.isfinite(floats)]
-    wide = known.astype(np.float64)
-    for decimals in range(MOST_DECIMALS // (1 if known.dtype.itemsize > 4 else 2)):
-        if np.array_equal(np.round(wide, decimals).astype(known.dtype), known):
+    # All have no fewer than some of them, which are often enough to see that they have many.
+    fewest = 0 if len(numbers) <= SOME_NUMBERS else decimals_of(numbers[:SOME_NUMBERS])
+    known = np.unique(numbers[np.isfinite(numbers)])
+    if fewest is None or not len(known):
+        return fewest
+    wide, noise = known.astype(np.float64), 64 * np.spacing(np.abs(known).max())
+    for decimals in range(fewest, MOST_DECIMALS // (1 if known.dtype.itemsize > 4 else 2) + 1):
+        rounded = np.round(wide, decimals)
+        is_written = rounded.astype(known.dtype) == known
+        # Where steps are not far larger than noise, anything would pass for it.
+        if 10.0**-decimals > 1000 * noise:
+            is_written |= np.abs(rounded - wide) <= noise
+        if is_written.all():
             return decimals
     return None

@@ -11,18 +11,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sk_microagg._utils._formatting import decimals_of
 from sk_microagg._utils._statistics import means_of_known, too_few_known
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.encoding._dates import UNITS_OF_DATES
 from sk_microagg.encoding._frames import can_be_missing
-
-# Numbers with more decimals than this are released as they are averaged.
-MOST_DECIMALS = 12
-
-# Number of values that are looked at first.
-SOME = 1000
 
 
 class NumberColumn:
@@ -71,7 +66,7 @@ class NumberColumn:
             values = self.values(column)
             # What has one decimal has many more if it is converted from 4 bytes to 8.
             is_narrow = getattr(column.dtype, "itemsize", 8) < 8 and _cell_type(column) is float
-            self.decimals = _decimals_of(values.astype(np.float32) if is_narrow else values)
+            self.decimals = decimals_of(values.astype(np.float32) if is_narrow else values)
 
     def values(self, column: Series) -> Floats:
         """The numbers as floats, with NaN where one is missing."""
@@ -128,19 +123,6 @@ class NumberColumn:
         if room is not None:
             digits = room if digits is None else min(digits, room)
         return lambda value: Decimal(repr(value) if digits is None else f"{value:.{digits}f}")
-
-
-def _decimals_of(values: Array) -> int | None:
-    """The number of decimals that all values have at most; None if they have very many."""
-    # All values have no fewer than some of them, which are often enough to see that they have many.
-    fewest = 0 if len(values) <= SOME else _decimals_of(values[:SOME])
-    if fewest is None:
-        return None
-    values = np.unique(values[~np.isnan(values)])
-    for decimals in range(fewest, MOST_DECIMALS + 1):
-        if np.all(np.round(values, decimals) == values):
-            return decimals
-    return None
 
 
 def _cell_type(column: Series) -> type:

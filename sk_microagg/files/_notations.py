@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sk_microagg._utils._formatting import MOST_DECIMALS
+from sk_microagg._utils._formatting import MOST_DECIMALS, decimals_of
 from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg.files._cells import Texts
 
@@ -161,7 +161,9 @@ class Numbers:
         n_decimals = pc.utf8_length(pc.utf8_ltrim(self.part("fraction"), characters=self.decimal))
         ends = pc.min_max(n_decimals).as_py()
         has_exponents = _any(pc.not_equal(self.part("exponent"), ""))
-        decimals = None if has_exponents or ends["max"] > MOST_DECIMALS else ends["max"]
+        decimals = None if has_exponents else ends["max"]
+        if decimals is not None and decimals > MOST_DECIMALS:
+            decimals = decimals_of(self.values())
         is_grouped = self.thousands and _any(pc.match_substring(self.part("whole"), self.thousands))
         symbol, separators = self.symbol(), "thousands separators" if is_grouped else ""
         return NumberNotation(

@@ -344,6 +344,13 @@ def test_numbers_with_a_type():
     assert typed([1, 2], pa.int8()).how == "type int8"
 
 
+def test_float_noise_is_no_decimal():
+    # Differences of numbers with two decimals, as programs write them.
+    assert column("0.30000000000000004", "7.25", "58.11").notation.decimals == 2
+    assert column("0.10999999999999943", "58.11").notation.decimals == 2
+    assert column("0.46197509765625", "0.5718994140625").notation.decimals is None
+
+
 @pytest.mark.parametrize(
     ("cells", "kind", "decimals"),
     [
@@ -352,6 +359,7 @@ def test_numbers_with_a_type():
         ([1.5, None, 2.25], pa.float64(), 2),
         ([1.1, 2.2], pa.float32(), 1),
         ([1 / 3], pa.float64(), None),
+        ([0.1 + 0.2, 7.25], pa.float64(), 2),
         ([decimal.Decimal("1.50")], None, 2),
     ],
 )
