@@ -42,21 +42,25 @@ class Repair:
         pool: Any,
         deadline: Deadline,
         patience: Deadline = NEVER,
+        ranks: bool = True,
     ) -> tuple[Array | None, int]:
         """Lower duals of records where sets violate their constraints, and add these to the pool.
 
-        A quick look ranks the roots, such that the worst violations are repaired first: that leaves
-        duals higher. Then an exact search visits all roots that the look could not clear.
+        If `ranks`, a quick look ranks the roots, such that the worst violations are repaired first:
+        that leaves duals higher. Then an exact search visits all roots that the look could not
+        clear. Otherwise it visits all, those with the largest duals first.
         """
         n = len(self._roots)
         raised = raised_records(best, duals, cuts)
         if not self._prepare(duals, raised, cuts, patience):
             return None, 0
-        least, members, complete = self._rank_roots(patience)
-        n_new = pool.add(members[members[:, 0] >= 0], deadline)
-        if not complete:
-            return None, n_new
-        worst_first = np.argsort(least, kind="stable")[: np.count_nonzero(least)]
+        worst_first, n_new = np.argsort(-duals[:n], kind="stable"), 0
+        if ranks:
+            least, members, complete = self._rank_roots(patience)
+            n_new = pool.add(members[members[:, 0] >= 0], deadline)
+            if not complete:
+                return None, n_new
+            worst_first = np.argsort(least, kind="stable")[: np.count_nonzero(least)]
         members, complete = self._lower(worst_first, patience, deadline)
         n_new += pool.add(members[members[:, 0] >= 0], deadline)
         if not complete:

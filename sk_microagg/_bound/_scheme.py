@@ -71,6 +71,9 @@ class Scheme:
         self.proof = proof
         near, distances = near_records(records, self._n_neighbors(), proof.deadline)
         self._prove_first_bound(distances)
+        # To look at all roots takes about as long.
+        patience = settings.neighbors_before_ranks * proof.time_limit
+        self.ranks_roots = proof.deadline.seconds_gone() <= patience
         self.master: Any = None  # a Master, once there is something to raise
         self.n_iter = 0
         self.n_rounds = 0
@@ -140,6 +143,7 @@ class Scheme:
             self.master.pool,
             self.proof.deadline_of_part(self.settings.longest_repair),
             self.proof.deadline_of_part(self.settings.repair_patience),
+            self.ranks_roots,
         )
         if repaired is None:
             self.step_share *= self.settings.shorter_step

@@ -90,6 +90,9 @@ class Settings:
     longer_step: float = 2.0
     # Share of its dual by which a record is preferred as the root of a set.
     root_preference: float = 0.5
+    # Share of the time above which the search for neighbors has taken so long that roots are not
+    # ranked before a repair.
+    neighbors_before_ranks: float = 0.05
     # Nodes of the search for one root, when roots are only ranked.
     max_nodes_to_rank: int = 0
     # Nodes of the search for one root, when columns are looked for that are violated.

@@ -103,6 +103,7 @@ cdef class RootCandidates:
         cdef size_t i
         self.root = root
         self.work += self.n_records // 8
+        self.tree.measure_all(point)
         self.tree.nearest(point, self.k, self.hits)
         for i in range(self.hits.size()):
             if self.hits[i].second != root and n_counted < self.k - 1:

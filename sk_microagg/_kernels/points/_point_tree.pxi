@@ -37,6 +37,7 @@ cdef class PointTree(BoxTree):
         self.weighted = weights is not None
         self.stretch = 1.0
         self.tiles_to_go = -1
+        self.measured = False
         BoxTree.__init__(
             self,
             X,
@@ -120,6 +121,7 @@ cdef class PointTree(BoxTree):
             for tile in range(self.n_tiles):
                 self._below_in_tile(tile, query, limit, hits)
         self._choose_scan_or_prune()
+        self.measured = False
         return 0
 
     cdef Py_ssize_t nearest_one(self, const double *query, Py_ssize_t guess) except -1 nogil:
@@ -178,6 +180,30 @@ cdef class PointTree(BoxTree):
         )
         self.queries_to_go = QUERIES_TO_TRY if self.pruning else SCANS_BETWEEN_TRIALS
         self.n_distances_before = self.n_distances
+
+    cdef int measure_all(self, const double *query) except -1 nogil:
+        """Keep the keys of all records, if queries scan them all: for `nearest`, and then `below`."""
+        cdef Py_ssize_t tile
+        self.measured = False
+        if self.pruning:
+            return 0
+        self.keys.resize(self.n_tiles * TILE)
+        for tile in range(self.n_tiles):
+            self._tile_keys(tile, query, &self.keys[tile * TILE])
+        self.measured = True
+        return 0
+
+    cdef inline const double *_tile_keys(self, Py_ssize_t tile, const double *query,
+                                         double *buffer) noexcept nogil:
+        """Squared distances of a tile's records, less their weights: in the buffer if not kept."""
+        cdef Py_ssize_t lane
+        if self.measured:
+            return &self.keys[tile * TILE]
+        self._tile_distances(tile, query, buffer)
+        if self.weighted:
+            for lane in range(TILE):
+                buffer[lane] -= self.value_at[tile * TILE + lane]
+        return buffer
 
     cdef inline void _tile_distances(self, Py_ssize_t tile, const double *query,
                                      double *distances) noexcept nogil:
@@ -288,17 +314,14 @@ cdef class PointTree(BoxTree):
     cdef void _nearest_in_tile(self, Py_ssize_t tile, const double *query, Py_ssize_t m,
                                vector[Hit] &heap) noexcept nogil:
         """Keep the m best in a heap with the worst of them at its front."""
-        cdef double distances[TILE]
+        cdef double buffer[TILE]
+        cdef const double *keys = self._tile_keys(tile, query, buffer)
         cdef Py_ssize_t lane
         cdef Hit hit
-        self._tile_distances(tile, query, distances)
-        if self.weighted:
-            for lane in range(TILE):
-                distances[lane] -= self.value_at[tile * TILE + lane]
         for lane in range(self.tile_size[tile]):
-            if <Py_ssize_t>heap.size() == m and distances[lane] > heap.front().first:
+            if <Py_ssize_t>heap.size() == m and keys[lane] > heap.front().first:
                 continue
-            hit = Hit(distances[lane], self.record_at[tile * TILE + lane])
+            hit = Hit(keys[lane], self.record_at[tile * TILE + lane])
             if <Py_ssize_t>heap.size() < m:
                 heap.push_back(hit)
                 push_heap(heap.begin(), heap.end())
@@ -321,15 +344,12 @@ cdef class PointTree(BoxTree):
 
     cdef int _below_in_tile(self, Py_ssize_t tile, const double *query, double limit,
                             vector[Hit] &hits) except -1 nogil:
-        cdef double distances[TILE]
+        cdef double buffer[TILE]
+        cdef const double *keys = self._tile_keys(tile, query, buffer)
         cdef Py_ssize_t lane
-        self._tile_distances(tile, query, distances)
-        if self.weighted:
-            for lane in range(TILE):
-                distances[lane] -= self.value_at[tile * TILE + lane]
         for lane in range(self.tile_size[tile]):
-            if distances[lane] < limit:
-                hits.push_back(Hit(distances[lane], self.record_at[tile * TILE + lane]))
+            if keys[lane] < limit:
+                hits.push_back(Hit(keys[lane], self.record_at[tile * TILE + lane]))
         return 0
 
     cdef int _within_below(self, Py_ssize_t node, const double *query, double distance,

@@ -74,6 +74,9 @@ cdef class PointTree(BoxTree):
     cdef double stretch
     cdef Py_ssize_t tiles_to_go
     cdef vector[Hit] nearest_hit
+    # Keys of all records, from `measure_all` to the end of `below`.
+    cdef bint measured
+    cdef vector[double] keys
 
     cdef Hit farthest(self, const double *query, Hit best) noexcept nogil
     cdef int nearest(self, const double *query, Py_ssize_t m, vector[Hit] &hits) except -1 nogil
@@ -87,10 +90,14 @@ cdef class PointTree(BoxTree):
                     vector[Hit] &hits) except -1 nogil
     cdef int distances(self, const double *query, vector[Hit] &hits) except -1 nogil
 
+    cdef int measure_all(self, const double *query) except -1 nogil
+
     cdef void _choose_scan_or_prune(self) noexcept nogil
     cdef double _largest_value(self, Py_ssize_t node) noexcept nogil
     cdef void _lowest_keys(self, Py_ssize_t node, const double *query, double *left_key,
                            double *right_key) noexcept nogil
+    cdef const double *_tile_keys(self, Py_ssize_t tile, const double *query,
+                                  double *buffer) noexcept nogil
     cdef void _tile_distances(self, Py_ssize_t tile, const double *query,
                               double *distances) noexcept nogil
     cdef void _farthest_below(self, Py_ssize_t node, const double *query, double query_radius,
