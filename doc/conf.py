@@ -1,5 +1,6 @@
 """How the documentation is built: `sphinx-build -W doc doc/_build/html`."""
 
+import os
 import re
 import sys
 from importlib import metadata
@@ -19,6 +20,15 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
+# Where it is published, names of other packages lead to their pages. Other builds fetch nothing.
+if "READTHEDOCS" in os.environ:
+    extensions.append("sphinx.ext.intersphinx")
+intersphinx_mapping = {
+    "numpy": ("https://numpy.org/doc/stable/", None),
+    "pandas": ("https://pandas.pydata.org/docs/", None),
+    "scipy": ("https://docs.scipy.org/doc/scipy/", None),
+    "sklearn": ("https://scikit-learn.org/stable/", None),
+}
 exclude_patterns = ["_build", "auto_examples/*.ipynb"]
 
 autosummary_generate = True

@@ -18,6 +18,17 @@ FRONT = [*ROOT.glob("*.md"), *ROOT.glob("packaging/*"), *ROOT.glob(".github/**/*
 FRONT += [ROOT / "CITATION.cff", ROOT / "pyproject.toml"]
 
 
+def test_links_of_the_readme_work_on_other_sites():
+    # PyPI shows it, too, and does not resolve relative links.
+    pages = f"{DOCUMENTATION}/"
+    for target in re.findall(r"\]\(([^)]+)\)", README):
+        path = re.sub(r"^https://[^/]+/sk-microagg/sk-microagg/(?:blob/)?main/", "", target)
+        if target.startswith(pages) and "auto_examples" not in target:
+            path = f"doc/{target.removeprefix(pages).partition('#')[0].removesuffix('.html')}.rst"
+        assert target.startswith("https://"), target
+        assert path.startswith("https://") or (ROOT / path).is_file(), target
+
+
 @in_one_case("page", sorted(ROOT.glob("*.md")))
 def test_links_to_files_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)]+)\)", page.read_text()):
@@ -75,3 +86,22 @@ def test_the_recipe_for_conda_needs_what_the_package_needs():
     for need in [*extras["table"], *extras["report"], *extras["explore"][1:]]:
         name, lowest = need.split(">=")
         assert constraints[{"matplotlib": "matplotlib-base"}.get(name, name)] == lowest
+
+
+def test_every_action_is_pinned_by_a_commit():
+    for path in ROOT.glob(".github/workflows/*.yml"):
+        text = path.read_text()
+        uses = re.findall(r"\buses: (\S+)(.*)", text)
+        assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action, _ in uses), path
+        assert all(re.fullmatch(r" # v\d+\.\d+\.\d+", version) for _, version in uses), path
+        assert re.search(r"^permissions:\n  contents: read\n", text, re.MULTILINE), path
+
+
+def test_hooks_have_the_versions_of_the_workflow():
+    named = [(ROOT / path).read_text() for path in (".pre-commit-config.yaml", "CONTRIBUTING.md")]
+    for tool in re.findall(
+        r'pipx run "([\w-]+==[\d.*]+)"', (ROOT / ".github/workflows/ci.yml").read_text()
+    ):
+        assert tool in named[0]
+    for tool in re.findall(r'"(\w+==[\d.]+\*)"', named[1]):
+        assert tool in named[0] or tool.startswith("mypy")
