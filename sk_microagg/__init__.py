@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sk_microagg._microaggregate import microaggregate
     from sk_microagg._microaggregator import MicroAggregator
+    from sk_microagg._series import ReleaseSeries
     from sk_microagg._table_aggregator import TableAggregator
     from sk_microagg._train import TrainOnRelease
     from sk_microagg._utils._estimator import __version__
@@ -17,6 +18,7 @@ __all__ = [
     "KAIM",
     "LDiversity",
     "MicroAggregator",
+    "ReleaseSeries",
     "TCloseness",
     "TableAggregator",
     "TargetScaler",
@@ -31,6 +33,7 @@ _MODULES = {
     "KAIM": "generalization",
     "LDiversity": "privacy",
     "MicroAggregator": "_microaggregator",
+    "ReleaseSeries": "_series",
     "TCloseness": "privacy",
     "TableAggregator": "_table_aggregator",
     "TargetScaler": "_utils._target_scaler",

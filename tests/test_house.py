@@ -25,6 +25,8 @@ LAYERS = [
     ["encoding"],
     ["_table_space"],
     ["_table_aggregator", "_train"],
+    ["_series_state"],
+    ["_series"],
     [""],
     ["datasets", "metrics"],
     ["scale"],

@@ -4,6 +4,7 @@ from sk_microagg._bound import Certificate
 from sk_microagg.metrics._anonymity import (
     UnchangedUniqueness,
     anonymity_level,
+    joint_anonymity,
     unchanged_uniqueness,
     uniqueness,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "individual_risk",
     "information_loss",
     "interval_disclosure",
+    "joint_anonymity",
     "loss_bound",
     "membership_inference",
     "optimality_gap",

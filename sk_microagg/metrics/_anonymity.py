@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import comb
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
 from sk_microagg._utils._tables import as_table, column_names, columns_of
@@ -77,6 +80,58 @@ def uniqueness(table: TableLike) -> float:
     """
     sizes = np.bincount(row_classes(table, "table"))
     return float(np.count_nonzero(sizes == 1) / sizes.sum())
+
+
+def joint_anonymity(releases: Sequence[TableLike], unit: Sequence[ArrayLike]) -> int:
+    """Smallest number of people who share all of their rows over several releases.
+
+    Releases that are k-anonymous each may single people out together: whoever knows somebody's
+    values looks for those who are in the same class of equal rows in every release. To be absent
+    from a release counts as a value. Rows are compared in all columns, so pass the
+    quasi-identifiers only.
+
+    Parameters
+    ----------
+    releases : list of array-like or DataFrame
+        The released tables.
+
+    unit : list of array-like
+        Who each row of each release belongs to. Of people with several rows in a release, the
+        different rows are compared, and not how often they occur.
+
+    Returns
+    -------
+    level : int
+        The smallest number of people with the same rows in all releases.
+
+    See Also
+    --------
+    anonymity_level : Measures a single release, in rows.
+    sk_microagg.ReleaseSeries : Makes releases with a level of at least k.
+
+    Examples
+    --------
+    Each release has two people in every class, but only Ann is in the first class of both:
+
+    >>> from sk_microagg.metrics import joint_anonymity
+    >>> first, second = [[30], [30], [50], [50]], [[31], [52], [31], [52]]
+    >>> names = ["Ann", "Bea", "Cleo", "Dora"]
+    >>> joint_anonymity([first, second], [names, names])
+    1
+    >>> joint_anonymity([first, first], [names, names])
+    2
+    """
+    if len(releases) != len(unit) or not len(releases):
+        raise ValueError(
+            f"unit of {len(unit)} columns must have one for each of {len(releases)} releases."
+        )
+    rows: dict[Any, list[set[int]]] = {}
+    for number, (release, units) in enumerate(zip(releases, unit, strict=True)):
+        classes, people = row_classes(release, "releases"), np.asarray(units, dtype=object)
+        check_consistent_length(classes, people)
+        for person, row in zip(people.tolist(), classes.tolist(), strict=True):
+            rows.setdefault(person, [set() for _ in releases])[number].add(row)
+    return min(Counter(tuple(map(frozenset, own)) for own in rows.values()).values())
 
 
 def is_on_dask(table: object) -> bool:
