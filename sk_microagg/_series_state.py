@@ -136,7 +136,6 @@ class SeriesState:
         if people.is_new.any():
             labels, made = group(today.firsts[people.is_new])
             people.take_in(labels)
-        centroids = _stacked(self.centroids, made)
 
         # Those who are here have the cells of today, those who have left their last ones.
         here = np.flatnonzero(people.of_today[today.people] >= 0)
@@ -146,6 +145,7 @@ class SeriesState:
                 f"No group of k={self.settings['k']} people can be formed: nobody can be released, "
                 f"and {int(people.is_new.sum())} people wait."
             )
+        centroids = _stacked(self.centroids, made)
         old = None if self.rows is None else self.rows.take(left)
         cells = _stacked(today.cells.take(here), old)
         units = np.append(today.units[here], np.full(len(left), None))
