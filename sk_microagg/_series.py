@@ -242,7 +242,7 @@ def check_series(aggregator: Any, hold: Any, leavers: Any) -> None:
     check_option("leavers", leavers, ("keep", "withdraw_group"))
 
 
-def settings_of(aggregator: TableAggregator, roles: TableRoles) -> dict[str, Any]:
+def settings_of(aggregator: Any, roles: TableRoles) -> dict[str, Any]:
     """What must stay the same over all releases of a series."""
     return {
         "k": int(aggregator.k),
@@ -251,8 +251,8 @@ def settings_of(aggregator: TableAggregator, roles: TableRoles) -> dict[str, Any
         "strata": list(roles.strata),
         "unit": roles.unit,
         "released": list(roles.released),
-        "categories": aggregator.categories,
-        "privacy": str(aggregator.privacy),
+        "categories": aggregator.categories or "mode",
+        "privacy": str(aggregator.privacy or None),
     }
 
 

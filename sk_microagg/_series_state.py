@@ -102,7 +102,7 @@ class SeriesState:
     centroids: Any
     owners: Array
     rows: Any
-    draft: str | None = None
+    draft: list[str] | None = None
 
     @classmethod
     def begin(cls, settings: dict[str, Any]) -> SeriesState:
@@ -212,6 +212,13 @@ class SeriesState:
         if not secret.exists() or not path.exists():
             _write_private(secret, self.secret)
         _write_private(path, self.to_bytes())
+
+    def restore(self, path: FilePath) -> None:
+        """Put this state into the place of a later one, or nothing before the first release."""
+        if self.n_releases:
+            self.save(path)
+        else:
+            Path(path).unlink()
 
     def to_bytes(self) -> bytes:
         """The state without its secret, as a file."""

@@ -25,6 +25,7 @@ NUMBERS: dict[str, tuple[Callable, Callable[[Any], bool], str]] = {
     "jobs": (int, lambda value: value != 0, "an integer other than 0"),
     "positive": (float, lambda value: 0 < value < math.inf, "a number above 0"),
     "share": (float, lambda value: 0 <= value <= 1, "a number from 0 to 1"),
+    "share_below_1": (float, lambda value: 0 <= value < 1, "a number from 0 to below 1"),
     "positive_share": (float, lambda value: 0 < value <= 1, "a number above 0 and at most 1"),
     "diversity": (float, lambda value: 1 <= value < math.inf, "a number of at least 1"),
 }

@@ -44,11 +44,11 @@ def command_line(request: ReleaseRequest, names: Sequence[str] = (), *, hides: b
 def _without_secrets(request: ReleaseRequest) -> ReleaseRequest:
     paths = {
         name: Path(path).name or path
-        for name in ("input", "output", "report", "hierarchies")
+        for name in ("input", "output", "report", "hierarchies", "series")
         if (path := getattr(request, name)) is not None
     }
     ordinal = {name: order and ["…"] for name, order in request.ordinal.items()}
-    return request.replace(**paths, ordinal=ordinal)
+    return request.replace(**paths, ordinal=ordinal, erase=["…"] if request.erase else [])
 
 
 def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str]:
@@ -76,6 +76,9 @@ def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str
         if getattr(request, name) != usual[name]:
             arguments += _option(SHELL.option(Option(name)), getattr(request, name))
     for name in (
+        "series",
+        "hold",
+        "leavers",
         "report",
         "hierarchies",
         "encoding",
@@ -87,7 +90,9 @@ def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str
     ):
         if getattr(request, name) != usual[name]:
             arguments += _option(SHELL.option(Option(name)), getattr(request, name))
-    arguments += [f"--na={_quoted(text) if text else _in_quotes(text)}" for text in request.na]
+    for name in ("na", "erase"):
+        listed = getattr(request, name)
+        arguments += [f"--{name}={_quoted(text) if text else _in_quotes(text)}" for text in listed]
     if request.header != usual["header"]:
         arguments.append(SHELL.option(Option("header", request.header)))
     flags = {"--shuffle": request.shuffle, "--force": request.overwrite}

@@ -154,6 +154,7 @@ def _add_anonymize(parser: argparse.ArgumentParser) -> None:
     add_release_options(parser)
     _add_roles(parser)
     _add_constraints(parser)
+    _add_series(parser)
     _add_method(parser)
     parser.add_argument(
         "--seed",
@@ -261,6 +262,38 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the summary as JSON, one object per line: one for each column, then one for "
         "the release; warnings likewise, on stderr",
+    )
+
+
+def _add_series(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--series",
+        metavar="FILE",
+        help="the state of a series of releases, which the first one makes: people, as --unit "
+        "names them, keep the groups of earlier releases, so that all together are k-anonymous. "
+        "OUT is in random order. The state and its secret FILE.key are as confidential as IN",
+    )
+    parser.add_argument(
+        "--hold",
+        type=number("share_below_1"),
+        default=0.0,
+        metavar="SHARE",
+        help="share of the newcomers of a series that may wait for better company; default: 0",
+    )
+    parser.add_argument(
+        "--leavers",
+        choices=["keep", "withdraw_group"],
+        default="keep",
+        help="keep: the last rows of people who are no longer in IN stay, until all of their group "
+        "have left; withdraw_group: their group leaves the series for good. Default: %(default)s",
+    )
+    parser.add_argument(
+        "--erase",
+        type=texts,
+        action="extend",
+        default=[],
+        metavar="ID,ID",
+        help="people who must be in no release of a series from now on: their groups are withdrawn",
     )
 
 

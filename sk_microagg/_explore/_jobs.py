@@ -42,11 +42,11 @@ from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import Table
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._groups import homogeneity_of_both
-from sk_microagg.release._cautions import singled_out
+from sk_microagg.release._cautions import singled_out, warn_of_columns
 from sk_microagg.release._checks import check_level, check_request, check_targets
 from sk_microagg.release._demands import warn_of_large_units
 from sk_microagg.release._plan import Plan
-from sk_microagg.release._release import Progress, group, release_file, warn_of_columns
+from sk_microagg.release._release import Progress, group, release_file
 from sk_microagg.release._request import ReleaseRequest
 from sk_microagg.release._summary import lines_of
 

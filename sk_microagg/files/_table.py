@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -173,10 +175,12 @@ def write_table(
     format: Format | None = None,
     style: FileStyle | None = None,
     readers_of: str | None = None,
+    commit: Callable[[Path], None] | None = None,
 ) -> None:
     """Write a table, whose suffix determines the format; it appears when it is complete.
 
-    Those who cannot read another file, if one is named, cannot read the table.
+    Those who cannot read another file, if one is named, cannot read the table. `commit` is called
+    with the complete draft, before that is renamed.
     """
     format, style = format or Format(), style or FileStyle()
     suffix = suffix_of(path)
@@ -192,6 +196,8 @@ def write_table(
                 write_xlsx(cells, draft, style)
             else:
                 write_csv(cells, draft, format.encoding, style, **settings)
+            if commit is not None:
+                commit(draft)
     except UnicodeEncodeError as error:
         text = (
             "{path} cannot be written in {encoding}, which lacks a character of the release: name "

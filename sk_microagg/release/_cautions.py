@@ -38,6 +38,18 @@ INTEGER = r"^[+-]?\d+$"
 DATE = r"^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})"
 
 
+def warn_of_columns(plan: Any, progress: Any) -> None:
+    """Warn of columns that may identify people, and of people with several rows."""
+    warn_of_identifiers(identifiers(plan.table, plan.roles.unchanged), progress)
+    # A group never mixes strata, so that they give nothing away.
+    others = plan.unchanged.drop(columns=list(plan.roles.strata))
+    values = plan.records()[[column.name for column in plan.known]]
+    warn_of_determined(values, others, progress, plan.demands.units())
+    if plan.roles.unit is None:
+        lines = several_rows(plan.table, plan.roles.dropped)
+        warn_of_several_rows(lines, plan.request.method != "kaim", progress)
+
+
 def warn_of_identifiers(names: Sequence[str], progress: Any) -> None:
     """Warn of columns that may identify people."""
     for name in names[:N_LINES]:

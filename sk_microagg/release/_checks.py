@@ -33,10 +33,15 @@ IN_MEMORY = (
     "target",
 )
 
+# What a series cannot be asked for, maybe only with some values.
+NOT_IN_SERIES = ("report", "target", "certificate")
+VALUES_NOT_IN_SERIES = {"method": "kaim", "engine": "dask", "categories": "shares"}
+
 
 def check_request(request: ReleaseRequest) -> None:
     """Raise for all that can be known before reading."""
     check_values(request)
+    _check_series(request)
     is_on_dask = request.engine == "dask"
     if is_on_dask:
         _check_parameters_on_dask(request)
@@ -54,6 +59,29 @@ def check_request(request: ReleaseRequest) -> None:
         Format.from_request(request)
     check_demands(request)
     check_refiner_keeps_constraints(request)
+
+
+def _check_series(request: ReleaseRequest) -> None:
+    series = Option("series")
+    if request.series is None:
+        for name in ("hold", "leavers", "erase"):
+            if getattr(request, name) not in (0, "keep", []):
+                text = "{option} needs {series}."
+                raise RequestError("needs", text, option=Option(name), series=series)
+        return
+    given = [Option(name) for name in NOT_IN_SERIES if getattr(request, name)]
+    values = VALUES_NOT_IN_SERIES.items()
+    given += [Option(name, value) for name, value in values if getattr(request, name) == value]
+    if given:
+        text = "{given} is not for {series}: leave out one of them."
+        raise RequestError("not_in_series", text, given=given[0], series=series)
+    if request.unit is None:
+        text = "{series} needs {unit}: the column that says who people are."
+        raise RequestError("needs", text, series=series, unit=Option("unit"))
+    if is_standard(request.output):
+        text = "{series} needs a file to write to: its state is written together with it."
+        raise RequestError("no_file", text, series=series)
+    check_target(request.series, [request.input, request.output], overwrite=True)
 
 
 def check_targets(request: ReleaseRequest) -> None:

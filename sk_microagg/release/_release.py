@@ -38,12 +38,8 @@ from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._loss import certify
 from sk_microagg.release._cautions import (
-    identifiers,
-    several_rows,
     singled_out,
-    warn_of_determined,
-    warn_of_identifiers,
-    warn_of_several_rows,
+    warn_of_columns,
 )
 from sk_microagg.release._checks import check_level, check_request, check_targets
 from sk_microagg.release._demands import warn_of_large_units, warnings_as_messages
@@ -105,18 +101,6 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
         certificate=certificate,
         interrupted=interrupted,
     )
-
-
-def warn_of_columns(plan: Plan, progress: Any) -> None:
-    """Warn of columns that may identify people, and of people with several rows."""
-    warn_of_identifiers(identifiers(plan.table, plan.roles.unchanged), progress)
-    # A group never mixes strata, so that they give nothing away.
-    others = plan.unchanged.drop(columns=list(plan.roles.strata))
-    values = plan.records()[[column.name for column in plan.known]]
-    warn_of_determined(values, others, progress, plan.demands.units())
-    if plan.roles.unit is None:
-        lines = several_rows(plan.table, plan.roles.dropped)
-        warn_of_several_rows(lines, plan.request.method != "kaim", progress)
 
 
 def group(estimator: Any, records: pd.DataFrame, progress: Any) -> tuple[pd.DataFrame, list]:
@@ -295,13 +279,18 @@ def release_file(
         from sk_microagg.release._out_of_memory import release_on_dask  # Dask is an extra.
 
         facts = release_on_dask(request, progress)
+    elif request.series is not None:
+        from sk_microagg.release._in_series import release_in_series
+
+        facts = release_in_series(request, progress)
     else:
         facts = release_in_memory(request, progress)
     text = "that of {input}; {shuffle} makes it random"
     order = Message(
         "row_order", text, input=name_of_input(request.input), shuffle=Option("shuffle")
     )
-    facts["row order"] = "random" if request.shuffle else Fact(order, "original")
+    is_random = request.shuffle or request.series is not None
+    facts["row order"] = "random" if is_random else Fact(order, "original")
     seconds = time.perf_counter() - start
     facts["seconds"] = Fact(f"{seconds:.1f}", round(seconds, 3))
     is_piped = is_standard(request.output)

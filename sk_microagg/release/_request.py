@@ -31,6 +31,7 @@ CHOICES: dict[str, tuple] = {
     "builder": (None, *BUILDERS),
     "refiner": (None, *REFINERS, "none"),
     "engine": ("memory", "dask"),
+    "leavers": ("keep", "withdraw_group"),
     "header": ("check", "given", "none"),
 }
 
@@ -44,6 +45,7 @@ NUMBERS: dict[str, tuple[Callable[[float], bool], str]] = {
     "k": (lambda value: value >= 1 and value == int(value), "an integer of at least 1"),
     "time_limit": (lambda value: 0 < value < math.inf, "a number above 0"),
     "certificate": (lambda value: 0 < value < math.inf, "a number above 0"),
+    "hold": (lambda value: 0 <= value < 1, "a number from 0 to below 1"),
     "column_weights": (
         lambda value: 0 < value <= LARGEST_WEIGHT,
         f"a number above 0 and at most {LARGEST_WEIGHT:g}",
@@ -151,6 +153,19 @@ class ReleaseRequest:
     overwrite : bool, default=False
         Whether files that exist may be replaced.
 
+    series : str or None, default=None
+        The state of a series of releases, a file that is made by the first one: see
+        :class:`sk_microagg.ReleaseSeries`. Rows are in random order then.
+
+    hold : float, default=0.0
+        Share of the newcomers of a series that may wait for better company.
+
+    leavers : {"keep", "withdraw_group"}, default="keep"
+        What becomes of people of a series who are no longer in the table.
+
+    erase : list of str, default=()
+        People who must be in no release of a series from now on, as `unit` names them.
+
     na : list of str, default=()
         More texts that mean that a value is missing.
 
@@ -216,6 +231,10 @@ class ReleaseRequest:
     target: str | None = None
     shuffle: bool = False
     overwrite: bool = False
+    series: str | None = None
+    hold: float = 0.0
+    leavers: str = "keep"
+    erase: Sequence[str] = ()
     na: Sequence[str] = ()
     decimal: str = "."
     thousands: str | None = None
@@ -226,10 +245,10 @@ class ReleaseRequest:
     command: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("input", "output", "report", "hierarchies"):
+        for name in ("input", "output", "report", "hierarchies", "series"):
             value = getattr(self, name)
             self._set(name, None if value is None else str(value))
-        for name in (*LISTS, "na"):
+        for name in (*LISTS, "na", "erase"):
             value = getattr(self, name)
             if isinstance(value, str):
                 raise TypeError(f"{name}={value!r} must be a list of str.")
@@ -288,7 +307,7 @@ def check_numbers(request: ReleaseRequest, names: Sequence[str]) -> None:
 
 def check_values(request: ReleaseRequest) -> None:
     """Raise unless numbers and words of a request are allowed, but for those of columns."""
-    check_numbers(request, ("k", "time_limit", "certificate"))
+    check_numbers(request, ("k", "time_limit", "certificate", "hold"))
     for name, allowed in CHOICES.items():
         value = getattr(request, name)
         if value not in allowed:

@@ -126,11 +126,11 @@ def summarize(
     level_of = " together with its stratum" if roles.strata else ""
     facts = {
         "records": n_records,
-        "anonymized": _names(roles.quasi_identifiers),
+        "anonymized": names_of_columns(roles.quasi_identifiers),
         "columns": Fact([*map(_line_of_column, columns)], [*columns]),
-        "unchanged": _names(roles.unchanged),
+        "unchanged": names_of_columns(roles.unchanged),
         **({"sensitive": _assumed_unknown(roles.sensitive)} if roles.sensitive else {}),
-        **({"strata": _names(roles.strata)} if roles.strata else {}),
+        **({"strata": names_of_columns(roles.strata)} if roles.strata else {}),
         "method": method_of(estimator),
         "groups": estimator.n_groups_,
         "smallest group": estimator.group_sizes_.min(),
@@ -153,12 +153,12 @@ def summarize(
     return facts
 
 
-def _names(columns: Sequence[str]) -> Fact:
+def names_of_columns(columns: Sequence[str]) -> Fact:
     return Fact(", ".join(map(shown, columns)) or "none", list(columns))
 
 
 def _assumed_unknown(columns: Sequence[str]) -> Fact:
-    names, value = _names(columns)
+    names, value = names_of_columns(columns)
     return Fact(f"{names}  (assumed to be unknown to intruders)", value)
 
 

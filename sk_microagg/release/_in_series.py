@@ -1,0 +1,187 @@
+"""Release a table as the next one of a series."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sk_microagg._series import check_series, group_people, settings_of, violating
+from sk_microagg._series_state import SeriesRelease, SeriesState, Today, without_dictionaries
+from sk_microagg._table_roles import TableRoles
+from sk_microagg._utils._typing import Booleans, Labels
+from sk_microagg.files._declared import Declared
+from sk_microagg.files._format import Format, cannot_read, file_of_input, name_of_input
+from sk_microagg.files._messages import (
+    Message,
+    Option,
+    RequestError,
+    bad_input_as_request_error,
+    one_line,
+)
+from sk_microagg.files._mistyped import hint_at_codes
+from sk_microagg.files._table import Table, read_table, write_table
+from sk_microagg.metrics import anonymity_level
+from sk_microagg.release._cautions import warn_of_columns
+from sk_microagg.release._checks import check_level, check_targets
+from sk_microagg.release._demands import make_constraints, warnings_as_messages
+from sk_microagg.release._plan import Plan
+from sk_microagg.release._request import ReleaseRequest, check_effects, roles_of
+from sk_microagg.release._summary import Fact, names_of_columns
+
+
+def release_in_series(request: ReleaseRequest, progress: Any) -> dict:
+    """Read, group the newcomers, check, and write the release together with the state."""
+    format = Format.from_request(request)
+    progress.show(f"reading {name_of_input(request.input)}")
+    table = read_table(request.input, format)
+    names = table.cells.column_names
+    request = request.resolve(names)
+    roles, declared = roles_of(request, names), Declared.from_request(request)
+    check_effects(request, declared, roles)
+    path = Path(str(request.series))
+    state = _opened_state(path, settings_of(request, roles), progress)
+    grouping = _Grouping(request, roles, declared, table, progress)
+    others = [name for name in roles.unchanged if name not in roles.strata]
+    with bad_input_as_request_error(), warnings_as_messages(progress), progress.of_search():
+        today = Today.of_rows(
+            table.as_text([roles.unit])[roles.unit],
+            table.as_text([*roles.quasi_identifiers, *roles.strata]),
+            without_dictionaries(table.cells.select(others)),
+        )
+        new_state, release = state.advance(
+            today,
+            grouping.group,
+            grouping.violates,
+            leavers=request.leavers,
+            erase=request.erase,
+        )
+    progress.show("checking the release")
+    shown = [*roles.quasi_identifiers, *roles.strata]
+    level = anonymity_level(release.rows.select(shown).to_pandas())
+    check_level(level, request.k)
+    progress.show(f"writing {request.output}")
+    check_targets(request)  # Again, since a file may have been written in the meantime.
+
+    committed: list[int] = []
+
+    def commit(draft: Path) -> None:
+        """From here on, the release is made: the next command would rename its file."""
+        paths = [os.path.abspath(path) for path in (draft, request.output)]
+        committed.append(draft.stat().st_ino)
+        replace(new_state, draft=paths).save(path)
+
+    try:
+        readers = file_of_input(request.input)
+        write_table(release.rows, request.output, format, table.style, readers, commit)
+    except BaseException:
+        output = Path(request.output)
+        if committed and not (output.exists() and output.stat().st_ino == committed[0]):
+            state.restore(path)
+        raise
+    return _facts(request, roles, new_state, release, level)
+
+
+def _opened_state(path: Path, settings: dict, progress: Any) -> SeriesState:
+    """The state in the file, or a new one; a release that was interrupted is completed first."""
+    if not path.exists():
+        return SeriesState.begin(settings)
+    try:
+        state = SeriesState.load(path)
+    except OSError as error:
+        raise cannot_read(str(error.filename or path), error) from error
+    except ValueError as error:
+        raise RequestError("bad_series", "{why}", why=one_line(error)) from error
+    if state.draft is not None and Path(state.draft[0]).exists():
+        draft, output = state.draft
+        os.replace(draft, output)
+        text = "{path}: the last release of this series was interrupted, and is complete now"
+        progress.warn(Message("completed", text, path=output))
+    try:
+        state.check(settings)
+    except ValueError as error:
+        text = "{series}: {why}"
+        facts = {"series": Option("series", str(path)), "why": one_line(error)}
+        raise RequestError("other_series", text, **facts) from error
+    return state
+
+
+class _Grouping:
+    """Groups the newcomers of a table, and checks all groups, by the values of their cells."""
+
+    def __init__(
+        self,
+        request: ReleaseRequest,
+        roles: TableRoles,
+        declared: Declared,
+        table: Table,
+        progress: Any,
+    ):
+        self._request = request
+        self._roles = roles
+        self._declared = declared
+        self._table = table
+        self._progress = progress
+
+    def group(self, firsts: Labels) -> tuple[Labels, Any]:
+        """The groups of people with these first rows, and what each group is released as."""
+        people = replace(self._table, cells=self._table.cells.take(firsts))
+        plan = Plan.from_request(self._request, people)
+        warn_of_columns(plan, self._progress)
+        for hint in hint_at_codes(plan.columns, plan.declared, is_typed=not people.is_text):
+            self._progress.warn(hint)
+        self._progress.show(f"grouping {len(firsts)} newcomers")
+        estimator = plan.make_estimator(verbose=int(self._progress.is_shown))
+        check_series(estimator, self._request.hold, self._request.leavers)
+        records = plan.records()
+        roles = TableRoles.from_estimator(estimator, list(records.columns))
+        labels, groups = group_people(estimator, records, roles, self._request.hold)
+        if groups is None:
+            return labels, None
+        # Those who wait are written as others, and not taken.
+        released = groups.take(np.maximum(labels, 0)).reset_index(drop=True)
+        cells = plan.release(released, estimator).cells
+        members = np.array([np.flatnonzero(labels == number)[0] for number in range(len(groups))])
+        shown = [*self._roles.quasi_identifiers, *self._roles.strata]
+        return labels, without_dictionaries(cells.select(shown).take(members))
+
+    def violates(self, cells: Any, labels: Labels, people: Labels) -> Booleans:
+        """Whether each group violates a constraint."""
+        rows = replace(self._table, cells=cells)
+        sensitive = list(self._roles.sensitive)
+        values = rows.values(sensitive, self._declared, is_strict=True)
+        numbers = [name for name, dtype in values.dtypes.items() if dtype.kind in "iuf"]
+        constraints = make_constraints(self._request.privacy, sensitive, numbers)
+        return violating(constraints, values, people, labels)
+
+
+def _facts(
+    request: ReleaseRequest,
+    roles: TableRoles,
+    state: SeriesState,
+    release: SeriesRelease,
+    level: int,
+) -> dict:
+    """What the holder of the table has to know; a number alone says how many people."""
+    counts = {
+        "waiting": (len(release.waiting), "in the table, and not yet in a release"),
+        "left": (release.n_left, "no longer in the table; their rows stay"),
+        "withdrawn": (len(release.withdrawn), "in the table, and never released again"),
+        "changed": (release.n_changed, "released as they were first"),
+    }
+    if roles.sensitive:
+        words = "groups whose sensitive values are missing, since they violate a constraint"
+        counts["suppressed"] = (release.n_suppressed, words)
+    return {
+        "series": Fact(f"release {state.n_releases} of {request.series}", state.n_releases),
+        "records": len(release.rows),
+        "people": len({*release.keys}),
+        "anonymized": names_of_columns(roles.quasi_identifiers),
+        "unchanged": names_of_columns(roles.unchanged),
+        "groups": len({*release.labels.tolist()}),
+        "anonymity level": level,
+        **{name: Fact(f"{n}  ({words})", n) for name, (n, words) in counts.items()},
+    }
