@@ -363,6 +363,15 @@ def _add_risk(parser: argparse.ArgumentParser) -> None:
         "print the smallest number of people who share a row, and the largest share of one of "
         "them; risk is then that of people",
     )
+    parser.add_argument(
+        "--earlier",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("ORIGINAL", "RELEASE"),
+        help="an earlier release of the same people, with its original: print the smallest number "
+        "of people, as --unit names them, who share their rows of all releases. It may be repeated",
+    )
     add_kind_options(parser)
     _add_jobs(parser)
     add_format_options(parser)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from sk_microagg.files._column_kinds import why_no_numbers
 from sk_microagg.files._csv_files import header_of_release
 from sk_microagg.files._declared import Declared
 from sk_microagg.files._format import Format
-from sk_microagg.files._messages import RequestError, bad_input_as_request_error
+from sk_microagg.files._messages import Option, RequestError, bad_input_as_request_error
 from sk_microagg.files._table import Table, read_table
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._groups import homogeneity_of_both
@@ -58,9 +59,7 @@ NAMED = ("quasi_identifiers", "sensitive", "unit", "categorical", "ordinal", "da
 
 def risk(options: Namespace) -> None:
     """Compare a release with the original and print the result."""
-    format = Format.from_request(options)
-    original = read_table(options.original, format)
-    release = read_table(options.release, replace(format, header=header_of_release(options.header)))
+    original, release = _read_pair(options, options.original, options.release)
     names = dict.fromkeys([*original.cells.column_names, *release.cells.column_names])
     typed = {name: getattr(options, name) for name in NAMED}
     options = Namespace(**vars(options) | found_columns(typed, list(names)))
@@ -76,15 +75,10 @@ def risk(options: Namespace) -> None:
     declared.check_kinds([*columns, *options.sensitive], "compared")
     pairs = compared_columns(original, release, columns, declared)
     before, after = map(_values, zip(*pairs, strict=True))
-    if len(before) != len(after):
-        text = (
-            "{original} has {n_before} rows, but {release} has {n_after}: they are compared row by "
-            "row."
-        )
-        facts = {"n_before": len(before), "n_after": len(after), **_paths(options)}
-        raise RequestError("other_rows", text, **facts)
+    _check_rows(before, after, _paths(options))
     numeric = _numeric(before, after, pairs)
     are_in_order = _rows_correspond(original, release, before, after, numeric)
+    joint = _joint_anonymity(original, release, are_in_order, columns, declared, options)
     of_roles = original, release, are_in_order, options
     sensitive = values_of_roles(options.sensitive, *of_roles, declared)
     units = values_of_roles([] if options.unit is None else [options.unit], *of_roles)
@@ -108,6 +102,7 @@ def risk(options: Namespace) -> None:
             "columns": ", ".join(map(shown, columns)),
             "anonymity level": "{} before, {} after".format(*levels),
             **units_per_class(classes, units),
+            **joint,
             "unique rows": "{} before, {} after".format(*unique),
             **({"unchanged": ", ".join(map(shown, unchanged))} if len(unchanged.columns) else {}),
             **_assumed(options.sensitive),
@@ -121,6 +116,62 @@ def risk(options: Namespace) -> None:
     _print_linkage(linkage, as_text)
     if numeric:
         _print_numbers(before[numeric], after[numeric], are_in_order)
+
+
+def _read_pair(options: Namespace, original: str, release: str) -> tuple[Table, Table]:
+    format = Format.from_request(options)
+    of_release = replace(format, header=header_of_release(options.header))
+    return read_table(original, format), read_table(release, of_release)
+
+
+def _check_rows(before: pd.DataFrame, after: pd.DataFrame, paths: dict) -> None:
+    if len(before) != len(after):
+        text = (
+            "{original} has {n_before} rows, but {release} has {n_after}: they are compared row by "
+            "row."
+        )
+        facts = {"n_before": len(before), "n_after": len(after), **paths}
+        raise RequestError("other_rows", text, **facts)
+
+
+def _joint_anonymity(
+    original: Table,
+    release: Table,
+    are_in_order: bool,
+    columns: list,
+    declared: Declared,
+    options: Namespace,
+) -> dict:
+    """How many people share all of their rows, with earlier releases: the fact, or nothing."""
+    if not options.earlier:
+        return {}
+    if options.unit is None:
+        text = "{earlier} needs {unit}: the column that says who people are."
+        raise RequestError("needs", text, earlier=Option("earlier"), unit=Option("unit"))
+    releases = [release.as_text(columns)]
+    people = [_people(original, release, are_in_order, options)]
+    for paths in options.earlier:
+        old = Namespace(**vars(options) | dict(zip(("original", "release"), paths, strict=True)))
+        original, release = _read_pair(old, *paths)
+        for name, table in product(columns, (original, release)):
+            check_names("quasi_identifiers", [name], table.cells.column_names)
+        pairs = compared_columns(original, release, columns, declared)
+        before, after = map(_values, zip(*pairs, strict=True))
+        _check_rows(before, after, _paths(old))
+        numeric = _numeric(before, after, pairs)
+        are_in_order = _rows_correspond(original, release, before, after, numeric)
+        releases.append(release.as_text(columns))
+        people.append(_people(original, release, are_in_order, old))
+    level = metrics.joint_anonymity(releases, people)
+    words = f"{level}  (people who share their rows of all {len(releases)} releases)"
+    return {"joint anonymity": words}
+
+
+def _people(original: Table, release: Table, are_in_order: bool, options: Namespace) -> pd.Series:
+    """Who rows of a release belong to, as text: other files may have other types."""
+    values_of_roles([options.unit], original, release, are_in_order, options)  # It may be unknown.
+    table = release if options.unit in release.cells.column_names else original
+    return table.as_text([options.unit])[options.unit]
 
 
 def _common_columns(original: Table, release: Table, options: Namespace) -> list:
