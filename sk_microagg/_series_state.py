@@ -146,8 +146,7 @@ class SeriesState:
                 f"and {int(people.is_new.sum())} people wait."
             )
         centroids = _stacked(self.centroids, made)
-        old = None if self.rows is None else self.rows.take(left)
-        cells = _stacked(today.cells.take(here), old)
+        cells = _stacked(_taken(today.cells, here), _taken(self.rows, left))
         units = np.append(today.units[here], np.full(len(left), None))
         owners = np.append(people.keys[today.people[here]], self.owners[left])
         labels = np.append(
@@ -178,7 +177,9 @@ class SeriesState:
         is_kept = ~is_bad[labels[: len(here)]] | people.is_new[today.people[here]]
         of_rows = people.of_old[people.of_owners]
         is_old = (of_rows >= 0) & (people.have_left[people.of_owners] | is_bad[of_rows])
-        rows = _stacked(cells.take(np.flatnonzero(is_kept)), self.rows and self.rows.filter(is_old))
+        rows = _stacked(
+            _taken(cells, np.flatnonzero(is_kept)), _taken(self.rows, np.flatnonzero(is_old))
+        )
         owners = np.append(owners[: len(here)][is_kept], self.owners[is_old])
         return people.after(centroids, owners, rows), release
 
@@ -358,6 +359,11 @@ def without_dictionaries(table: Any) -> Any:
     return table.replace_schema_metadata()
 
 
+def _taken(table: Any, places: Labels) -> Any:
+    """Some rows of a table, of which there may be none; without columns, it has no rows."""
+    return table if table is None or not table.num_columns else table.take(places)
+
+
 def _stacked(*tables: Any) -> Any:
     """Some tables of the same columns, one below the other; None counts for nothing."""
     arrow, _ = _arrow()
@@ -390,9 +396,9 @@ def _with_nulls(cells: Any, names: list[str], is_hidden: Booleans) -> Any:
 
 def _beside(cells: Any, centroids: Any, names: list[str]) -> Any:
     """The columns of both tables, in the order of their names."""
-    for name in centroids.column_names:
-        cells = cells.append_column(name, centroids[name])
-    return cells.select(names)
+    for name in cells.column_names:
+        centroids = centroids.append_column(name, cells[name])
+    return centroids.select(names)
 
 
 def _write_private(path: Path, content: bytes) -> None:

@@ -12,6 +12,7 @@ from oracles.series import broken_rules
 
 from sk_microagg._series_state import SeriesState
 from sk_microagg.release import RequestError, release_file
+from sk_microagg.release._release import Progress
 from sk_microagg.release._request import ReleaseRequest
 
 ROLES = {"unit": "id", "sensitive": ["ill"], "k": 4}
@@ -200,7 +201,8 @@ def test_killed_at_any_moment_there_is_the_old_state_or_the_new_one(tmp_path, ye
         assert done.returncode == 9
         assert n_releases == 2 or not output.exists()
         # The next command completes a release that was made.
-        summary = release_file(second, folder / "next.csv", series=state, **ROLES)
+        request = ReleaseRequest(second, folder / "next.csv", series=state, **ROLES)
+        summary = release_file(request, progress=Progress())
         is_completed = "completed" in [message.code for message in summary.warnings]
         assert output.exists() == (n_releases == 2)
         assert n_releases == 2 or not is_completed
