@@ -73,7 +73,9 @@ class Problem:
         rules = self.rules.subset(rows)
         return Problem(self.records[rows], self.scaled[rows], self.rounding, rules)
 
-    def route(self, block_size: float, k: int) -> tuple[Floats, Router]:
+    def route(
+        self, block_size: float, k: int, takes_codes: bool = False
+    ) -> tuple[Floats, Router]:
         """The columns by which records are divided into blocks, and the blocks."""
         scaled, rules = self.scaled, self.rules
         if scaled.shape[1] == 1 and not rules:
@@ -85,7 +87,9 @@ class Problem:
             k,
             rules.suit_block if rules else None,
             rules.units,
-            partial(has_few_coordinates, scaled) if isinstance(scaled, SparsePoints) else None,
+            partial(has_few_coordinates, scaled, takes_codes=takes_codes)
+            if isinstance(scaled, SparsePoints)
+            else None,
         )
         return routing_of(scaled), router
 
@@ -178,7 +182,7 @@ class Aggregation:
         constraints, records are only cut where both sides can satisfy them. With `stitch`, groups
         then exchange records across the cuts, which leaves a single block.
         """
-        routing, router = problem.route(self.block_size, method.k)
+        routing, router = problem.route(self.block_size, method.k, method.takes_codes)
         if router.n_blocks == 1:
             labels, groups = group_block(problem, method, seed, task)
             return labels, groups, Cells.from_blocks([groups], router)
@@ -257,9 +261,9 @@ def group_block(
     problem: Problem, method: Method, seed: RandomState, task: Any = None
 ) -> tuple[Labels, FittedGroups]:
     """Group the records of one block; the result depends on the arguments only."""
-    points, coordinates = dense(problem.scaled)
+    points, coordinates = dense(problem.scaled, method.takes_codes)
     labels, n_iter = method.partition(points, seed, problem.rules, task)
-    if coordinates is None:
+    if coordinates is None and points is problem.scaled:
         return labels, problem.fit_groups(labels, n_iter)
     groups = FittedGroups.from_labels(points, points, labels, n_iter, np.zeros(points.shape[1]))
     centroids = among_all(groups.scaled_centroids, coordinates, problem.scaled.shape[1])

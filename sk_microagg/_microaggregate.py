@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from sk_microagg._kernels import Partition
 from sk_microagg._utils._deadline import shared_interrupt, warn_if_interrupted, warn_user
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin
-from sk_microagg._utils._statistics import group_means, squared_error
 from sk_microagg._utils._typing import (
     BuilderLike,
     Floats,
@@ -159,8 +159,9 @@ class Method:
         self, X: Floats, random_state: RandomState, rules: Rules | None = None, task: Any = None
     ) -> tuple[Labels, int]:
         """Build and refine a partition; raise an error if a group violates k or a rule."""
-        X = X.view()
-        X.flags.writeable = False  # These are the user's records.
+        if isinstance(X, np.ndarray):
+            X = X.view()
+            X.flags.writeable = False  # These are the user's records.
         labels = self._check(self._build(X, rules), X, f"builder={self.builder!r}", rules)
         if self.refiner is None:
             return labels, 0
@@ -171,6 +172,13 @@ class Method:
             refined = run_refiner(self.refiner, X, labels, self.k, random_state, rules)
         labels = self._check(refined, X, f"refiner={self.refiner!r}", rules)
         return labels, getattr(self.refiner, "n_iter_", 0)
+
+    @property
+    def takes_codes(self) -> bool:
+        """Whether both take categories of many values as codes."""
+        parts = (self.builder, self.refiner)
+        # Subclasses have to say so themselves.
+        return all(part is None or vars(type(part)).get("takes_codes", False) for part in parts)
 
     def forget_traces(self) -> None:
         """Remove the sums of squared errors that searches keep: from these, values may follow."""
@@ -310,6 +318,7 @@ class MDAVUnderRules(MDAV):
     """
 
     keeps_rules = True
+    takes_codes = True
 
     def __repr__(self) -> str:
         """Return what users write, in reports and messages."""
@@ -326,4 +335,4 @@ class MDAVUnderRules(MDAV):
         if (order := order_by_values(rules.rules)) is not None:
             labels = representative_groups(X, order, rules, k, len(X) / 2)
             starts.append(merge_until_met(X, labels, rules))
-        return min(starts, key=lambda labels: squared_error(X, group_means(X, labels), labels))
+        return min(starts, key=lambda labels: Partition(X, labels, 1).sse)

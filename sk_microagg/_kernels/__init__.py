@@ -32,12 +32,13 @@ Which object holds which:
     Pool ─┬──────────────────────▶ PointTree
           ├─▶ AnchoredFarthest ──▶ PointTree
           └─▶ FarthestPair ──────▶ PointTree
+    CodedPool ─▶ CodedTree ──────▶ PointTree, over the columns of numbers
 
     Annealer ────────────────────▶ RunningPartition
     Descent ─────────────────────▶ Partition ─▶ PointTree, over the centroids
     Annealer, Descent ───────────▶ Guards ────▶ Guard, one per constraint
     ExchangeGraph ───────────────▶ Partition
-                  └─▶ Arcs ──────▶ Partition
+                  └─▶ Arcs ──────▶ Partition, CodedTree
 
     RangePool ──────▶ RecordTree ─▶ RangeColumns
     RangePartition ◀▶ GroupTree ──▶ RangeColumns
@@ -75,7 +76,7 @@ from sk_microagg._kernels.groups._groups import (
     optimal_runs,
     records_to_visit,
 )
-from sk_microagg._kernels.points._points import Pool
+from sk_microagg._kernels.points._points import CodedPool, CodedTree, Pool
 from sk_microagg._kernels.ranges._ranges import (
     CenterIndex,
     RangeColumns,
@@ -89,6 +90,8 @@ __all__ = [
     "Ascent",
     "CallbackGuard",
     "CenterIndex",
+    "CodedPool",
+    "CodedTree",
     "CutCheck",
     "CutFinder",
     "Descent",

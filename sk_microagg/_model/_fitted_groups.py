@@ -4,7 +4,9 @@ from dataclasses import dataclass, fields
 from typing import Self
 
 import numpy as np
+from scipy.sparse import issparse
 
+from sk_microagg._kernels import Partition
 from sk_microagg._model._points import joined
 from sk_microagg._model._power import (
     fall_among_twins,
@@ -12,6 +14,7 @@ from sk_microagg._model._power import (
     nearest_cells,
     power_weights,
 )
+from sk_microagg._utils._coded_points import CodedPoints
 from sk_microagg._utils._statistics import (
     group_means,
     group_sizes,
@@ -53,14 +56,15 @@ class FittedGroups:
         `rounding` is how much the scaled columns may differ when records are scaled one by one, and
         `units` are who the records belong to.
         """
-        centroids = known_means(records, labels, units).astype(records.dtype, copy=False)
-        scaled_centroids = group_means(scaled, labels)
+        scaled_centroids = centroids = group_means(scaled, labels)
+        if not isinstance(records, CodedPoints):
+            centroids = known_means(records, labels, units).astype(records.dtype, copy=False)
 
-        weights = np.zeros(len(centroids))
+        weights = np.zeros(centroids.shape[0])
         # Mostly a few records tell that the nearest centroid is not always that of the own group.
-        few = slice(N_FEW)
+        few = np.arange(min(N_FEW, len(scaled)))
         n_moved = _n_moved(
-            centroids, labels[few], nearest_cells(scaled[few], scaled_centroids, weights)
+            centroids, labels[:N_FEW], nearest_cells(scaled[few], scaled_centroids, weights)
         )
         if n_moved == 0:
             cells = nearest_cells(scaled, scaled_centroids, weights, labels)
@@ -73,7 +77,9 @@ class FittedGroups:
             scaled_centroids,
             group_sizes(labels),
             weights,
-            squared_error(scaled, scaled_centroids, labels),
+            Partition(scaled, labels, 1).sse
+            if isinstance(scaled, CodedPoints)
+            else squared_error(scaled, scaled_centroids, labels),
             n_moved,
             n_iter,
         )
@@ -92,7 +98,7 @@ def _better_weights(centroids, scaled, scaled_centroids, labels):
     if n_strays > 0:
         # Rounding can make weights useless if values differ by many orders of magnitude, and
         # identical records in different groups cannot all keep their group.
-        zeros = np.zeros(len(centroids))
+        zeros = np.zeros(centroids.shape[0])
         nearest = nearest_cells(scaled, scaled_centroids, zeros, labels)
         if power is None or n_strays > _n_strays(twins, labels, nearest):
             return zeros, _n_moved(centroids, labels, nearest)
@@ -103,6 +109,8 @@ def _n_moved(centroids, labels, cells):
     """Return the number of records in the cell of a group with a different centroid."""
     moved = np.flatnonzero(cells != labels)
     found, own = centroids[cells[moved]], centroids[labels[moved]]
+    if issparse(centroids):
+        return int(np.count_nonzero((abs(found - own)).sum(axis=1)))
     both_missing = np.isnan(found) & np.isnan(own)
     return int(((found != own) & ~both_missing).any(axis=1).sum())
 

@@ -1,9 +1,10 @@
 """Points with many coordinates, of which each record has few: categories of many values.
 
-Blocks are dense all the same, without coordinates that none of their records has. If there are very
-many, a coordinate that a single record of a block has is left out as well: it adds the same to the
-loss of any group that this record may be in, up to the size of the group. What remains are fewer
-coordinates than half of the records.
+In blocks, coordinates of columns with many values become codes, and the others are dense. For
+builders and refiners that do not take codes, all are dense, without coordinates that none of the
+records has. If there are very many, a coordinate that a single record of a block has is left out as
+well: it adds the same to the loss of any group that this record may be in, up to the size of the
+group. What remains are fewer coordinates than half of the records.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
+from sk_microagg._utils._coded_points import CodedPoints
 from sk_microagg._utils._statistics import squared_error, total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
 
@@ -24,10 +26,14 @@ MIN_RECORDS = 1_000
 
 @dataclass(frozen=True)
 class SparsePoints:
-    """Points of which most coordinates are 0."""
+    """Points of which most coordinates are 0.
+
+    Coordinates of codes have a slot, and a record has one of each slot at most; others have -1.
+    """
 
     matrix: csr_array
     routing: np.ndarray
+    slots: np.ndarray | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -38,7 +44,26 @@ class SparsePoints:
         return len(self.routing)
 
     def __getitem__(self, rows: Any) -> "SparsePoints":
-        return SparsePoints(self.matrix[rows], self.routing[rows])
+        return SparsePoints(self.matrix[rows], self.routing[rows], self.slots)
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether some coordinates are those of codes."""
+        return self.slots is not None and self.slots.max(initial=-1) >= 0
+
+    def coded(self) -> CodedPoints:
+        """The same points with codes."""
+        n_coordinates = self.matrix.shape[1]
+        slots = self.slots[self.matrix.indices]
+        rows = np.repeat(np.arange(len(self)), np.diff(self.matrix.indptr))
+        is_code = (slots >= 0) & (self.matrix.data != 0)
+        codes = np.full((len(self), self.slots.max() + 1), n_coordinates, dtype=np.int32)
+        codes[rows[is_code], slots[is_code]] = self.matrix.indices[is_code]
+        squares = np.zeros(n_coordinates + 1)
+        squares[self.matrix.indices[is_code]] = self.matrix.data[is_code] ** 2
+        places = np.flatnonzero(self.slots < 0)
+        numbers = self.matrix[:, places].toarray() if len(places) else np.zeros((len(self), 1))
+        return CodedPoints(np.ascontiguousarray(numbers), codes, squares, places)
 
 
 # Records as points: dense, or sparse.
@@ -50,9 +75,12 @@ def routing_of(points: Points) -> Floats:
     return points.routing if isinstance(points, SparsePoints) else points
 
 
-def has_few_coordinates(points: SparsePoints, rows: Labels) -> bool:
+def has_few_coordinates(points: SparsePoints, rows: Labels, takes_codes: bool = False) -> bool:
     """Whether some records can be one block, as far as their coordinates matter."""
-    return are_few_coordinates(len(rows), len(_used(points.matrix[rows])))
+    used = _used(points.matrix[rows])
+    if takes_codes and points.slots is not None:
+        used = used[points.slots[used] < 0]
+    return are_few_coordinates(len(rows), len(used))
 
 
 def are_few_coordinates(n_records: float, n_coordinates: int) -> bool:
@@ -61,10 +89,12 @@ def are_few_coordinates(n_records: float, n_coordinates: int) -> bool:
     return n_records < 2 * MIN_RECORDS or is_narrow
 
 
-def dense(points: Points) -> tuple[Floats, Labels | None]:
+def dense(points: Points, takes_codes: bool = False) -> tuple[Any, Labels | None]:
     """Points of a block, and which of all coordinates they have; None for all."""
     if not isinstance(points, SparsePoints):
         return points, None
+    if takes_codes and points.has_codes:
+        return points.coded(), None
     used = _used(points.matrix)
     block = points.matrix[:, used].toarray() if len(used) else np.zeros((len(points), 1))
     return np.ascontiguousarray(block), used
@@ -97,19 +127,22 @@ def with_values(points: Any, rows: Labels, columns: Labels, values: Floats) -> A
     if not len(rows):
         return points
     if isinstance(points, SparsePoints):
-        return SparsePoints(with_values(points.matrix, rows, columns, values), points.routing)
+        matrix = with_values(points.matrix, rows, columns, values)
+        return SparsePoints(matrix, points.routing, points.slots)
     changed = points.tolil() if issparse(points) else points.copy()
     changed[rows, columns] = values
     return csr_array(changed) if issparse(points) else changed
 
 
-def with_coordinates_of(centroids: Any, points: Any) -> tuple[Floats, Floats]:
-    """Centroids and points as arrays with the coordinates that some of the centroids have.
+def with_coordinates_of(centroids: Any, points: Any) -> tuple[Any, Any]:
+    """Centroids and points, with codes or as arrays with coordinates that some centroids have.
 
     In all other coordinates, a point is equally far from all of the centroids.
     """
     if not issparse(centroids):
         return centroids, points
+    if points.has_codes:
+        return centroids, points.coded()
     used = np.unique(centroids.indices)
     if not len(used):
         return np.zeros((centroids.shape[0], 1)), np.zeros((len(points), 1))

@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from sk_microagg._kernels import ExchangeGraph, Partition, Pool, center_weights
+from sk_microagg._utils._coded_points import CodedPoints, nearest_each
 from sk_microagg._utils._statistics import group_sizes, twins_of
 from sk_microagg._utils._typing import Array
 
@@ -37,14 +38,14 @@ def nearest_cells(X, centroids, weights, likely=None):
         cells = cells_on_a_line(X[:, 0], centroids[:, 0], weights, likely)
         if cells is not None:
             return cells
-    return Pool(centroids, weights=weights).nearest_each(np.ascontiguousarray(X))
+    return nearest_each(centroids, X, weights)
 
 
 def near_walls(X, centroids, weights, rounding):
     """Return which records may change their cell if their columns change by `rounding`."""
     # Moving a record by r changes the difference of its power distances to the centroids a and b by
     # 2 r · (a - b).
-    max_change = 2.0 * float(rounding @ np.ptp(centroids, axis=0))
+    max_change = 2.0 * float(rounding @ np.ptp(centroids, axis=0)) if rounding.any() else 0.0
     if max_change == 0.0 or len(centroids) == 1:
         return np.zeros(len(X), dtype=bool)
     pool = Pool(centroids, weights=weights)
@@ -67,7 +68,8 @@ def power_weights(
         return weights, None if weights is None else nearest_cells(X, centroids, weights, labels)
     partition = Partition(X, labels, int(group_sizes(labels).min()))
     if has_other_points:
-        partition.place_centroids(centroids)
+        has_codes = isinstance(X, CodedPoints)
+        partition.place_centroids(X.numbers_of(centroids) if has_codes else centroids)
     graph = ExchangeGraph(partition, twins)
     for n_records in (min(N_TO_TRY, len(X)), len(X)):
         graph.add_near(n_records=n_records)
@@ -94,7 +96,7 @@ def _cells_after_change(X, centroids, weights, weights_before, cells_before):
     """
     has_risen = weights > weights_before
     has_fallen = weights < weights_before
-    if np.mean(has_risen | has_fallen) > MAX_CHANGED:
+    if isinstance(X, CodedPoints) or np.mean(has_risen | has_fallen) > MAX_CHANGED:
         return nearest_cells(X, centroids, weights)
     in_doubt = has_fallen[cells_before]
     if has_risen.any():
@@ -122,12 +124,13 @@ def weights_of_points(X, labels, points):
 
     All weights are 0 if there are none with which every record lies in the cell of its own group.
     """
-    is_block = labels.min() == 0 and len(np.unique(labels)) == labels.max() + 1 == len(points)
+    n_groups = points.shape[0]
+    is_block = labels.min() == 0 and len(np.unique(labels)) == labels.max() + 1 == n_groups
     weights = cells = None
     if is_block and X.shape[1] > 1:
         weights, cells = power_weights(X, labels, points, twins_of(X), has_other_points=True)
     if weights is None:
-        weights = np.zeros(len(points))
+        weights = np.zeros(n_groups)
         cells = nearest_cells(X, points, weights)
     return weights, cells
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._coded_points import CodedPoints
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 
 # In columns with missing values, scales are powers of 2 to the power of this, and centers multiples
@@ -22,8 +24,10 @@ def group_sizes(labels: Labels) -> Labels:
     return np.bincount(labels)
 
 
-def group_means(X: ArrayLike, labels: Labels) -> Floats:
+def group_means(X: Any, labels: Labels) -> Any:
     """Return the mean of each group, shape (n_groups, n_features), for labels numbered from 0."""
+    if isinstance(X, CodedPoints):
+        return X.means(group_means(X.numbers, labels), labels)
     X = np.asarray(X, dtype=np.float64)
     sizes = group_sizes(labels)
     first = np.empty(len(sizes), dtype=np.intp)
@@ -62,8 +66,7 @@ def loss_share(sse: float, total: float) -> float:
 
 def mean_squared_errors(X: Floats, labels: Labels) -> Floats:
     """Return the mean squared distance to the centroid of each group, with labels from 0."""
-    gaps = X - group_means(X, labels)[labels]
-    return np.bincount(labels, np.einsum("ij,ij->i", gaps, gaps)) / np.bincount(labels)
+    return Partition(X, labels, 1).all_costs() / group_sizes(labels)
 
 
 def squared_error(X: Floats, centers: Floats, labels: Labels) -> float:
@@ -84,6 +87,8 @@ def twins_of(X: Floats) -> Labels:
 
 def distinct_records(X: Floats) -> tuple[Labels, Labels, Labels]:
     """Return the first of each set of equal records, the set of each record, and their sizes."""
+    if isinstance(X, CodedPoints):
+        X = X.rows()
     # Mostly a single column tells all records apart, which takes a third of the time to see.
     if len(np.unique(X[:, 0])) == len(X):
         return np.arange(len(X)), np.arange(len(X)), np.ones(len(X), dtype=np.intp)

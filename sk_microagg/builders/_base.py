@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from sk_microagg._kernels import Partition, Pool
+from sk_microagg._kernels import Partition
+from sk_microagg._utils._coded_points import nearest_each, pool_of
 from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._statistics import group_means
 from sk_microagg._utils._typing import Floats, Labels, TableLike
@@ -39,6 +40,9 @@ class Builder(BaseEstimator, metaclass=ABCMeta):
 
     # Whether `_build` takes the constraints into account. If not, it builds for k alone.
     keeps_rules = False
+
+    # Whether it takes categories of many values as codes, or else as an array.
+    takes_codes = False
 
     def build(self, X: TableLike, k: int, rules: Rules | None = None) -> Labels:
         """Partition records into groups of at least `k` records.
@@ -82,7 +86,7 @@ class FixedSizeGroups:
         self.X = X
         self.k = k
         self.growth = growth
-        self.pool = Pool(X)
+        self.pool = pool_of(X)
         self.labels = np.full(len(X), -1, dtype=np.intp)
         self.n_groups = 0
 
@@ -104,16 +108,16 @@ class FixedSizeGroups:
         if len(leftover):
             grouped = np.flatnonzero(self.labels >= 0)
             centroids = group_means(self.X[grouped], self.labels[grouped])
-            self.labels[leftover] = Pool(centroids).nearest_each(self.X[leftover])
+            self.labels[leftover] = nearest_each(centroids, self.X[leftover])
         return self.labels
 
     def _follow_centroid(self, first: int) -> Labels:
         """Take k records from the pool, each nearest to the centroid of those before it."""
         members = np.array([first])
-        total = np.zeros(self.X.shape[1])
+        total = 0.0
         while True:
             self.pool.remove(members[-1:])
-            total += self.X[members[-1]]
+            total = total + self.X[members[-1]]
             if len(members) == self.k:
                 return members
             members = np.append(members, self.pool.nearest(total / len(members), 1))
@@ -167,8 +171,7 @@ def merge_until_met(X: Floats, labels: Labels, rules: Rules | None) -> Labels:
 
 def _merge_with_nearest(partition: Partition, group: int) -> int:
     """Merge a group with that of the nearest centroid; return the larger one, which stays."""
-    nearest = partition.nearest(partition.centroid(group), 2)
-    other = int(nearest[nearest != group][0])
+    other = partition.nearest_group(group)
     # The larger group keeps its number, so that few records move.
     kept, emptied = sorted((group, other), key=lambda number: (-partition.size(number), number))
     for record in partition.members_of(emptied):

@@ -44,6 +44,8 @@ class MDAV(Builder):
     array([1, 1, 0, 0, 1])
     """
 
+    takes_codes = True
+
     def __init__(
         self, growth: Growth = "nn", ending: Literal["fixed", "classic"] = "fixed"
     ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._kernels import Pool
+from sk_microagg._utils._coded_points import pool_of
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg.builders._base import Builder
 from sk_microagg.privacy import DistinctUnits, Rules, TCloseness, UnitShare
@@ -62,6 +62,7 @@ class TClosenessFirst(Builder):
     """
 
     keeps_rules = True
+    takes_codes = True
 
     def _build(self, X: Floats, k: int, rules: Any = None) -> Labels:
         rule = first_rule(rules)
@@ -137,7 +138,7 @@ def even_number(n: int, size: int) -> int:
 
 def take_groups(X: Floats, strata: "ValueStrata") -> Labels:
     """Take one group after the other from the strata."""
-    pool = Pool(X)
+    pool = pool_of(X)
     labels = np.empty(len(X), dtype=np.intp)
     for group in range(strata.n_groups):
         if group % 2 == 0:
@@ -161,7 +162,7 @@ class ValueStrata:
         by_value = np.split(order, np.cumsum(sizes)[:-1])
         # Ascending, since pools break ties in favor of the lowest index.
         self.records = [np.sort(stratum) for stratum in by_value]
-        self.pools = [Pool(X[stratum]) for stratum in self.records]
+        self.pools = [pool_of(X[stratum]) for stratum in self.records]
 
     def take_group(self, center: Floats, group: int) -> Labels:
         """Take the nearest records to the center; groups are numbered from 0."""

@@ -22,9 +22,11 @@ ON_A_LINE = (NumberColumn, OrdinalColumn, DateColumn)
 WEIGHT_OF_CATEGORIES = 0.75
 
 # With more than MAX_DENSE coordinates, points are sparse; in large tables, if all records together
-# have more than MAX_DENSE_CELLS coordinates of categories. Columns with more than MAX_FOR_ROUTING
-# do not divide records into blocks value by value, but by the order of their values.
+# have more than MAX_DENSE_CELLS coordinates of categories. Those of columns with more than
+# MAX_WITHOUT_CODES become codes. Columns with more than MAX_FOR_ROUTING do not divide records into
+# blocks value by value, but by the order of their values.
 MAX_DENSE = 512
+MAX_WITHOUT_CODES = 64
 MAX_DENSE_CELLS = 16_000_000
 MAX_FOR_ROUTING = 32
 
@@ -42,8 +44,9 @@ def numbers_of(table: DataFrame, columns: list[Any]) -> Floats:
 class Coordinates:
     """Coordinates of columns of any kind, which together have the variance of their weights."""
 
-    # Models of earlier versions say nothing about it.
+    # Models of earlier versions say nothing about these.
     _is_large = False
+    _has_codes = False
 
     def __init__(
         self,
@@ -63,6 +66,7 @@ class Coordinates:
             self._weights[column.name] *= 1.0 if shares else WEIGHT_OF_CATEGORIES
         n_of_categories = sum(column.rows.shape[1] for column in self._categories)
         n_cells = n_of_categories * (len(numbers) if n_records is None else n_records)
+        self._has_codes = any(map(_is_coded, self._categories))
         self._is_large = n_of_categories > 2 * MAX_FOR_ROUTING and n_cells > MAX_DENSE_CELLS
         # Standardized as MicroAggregator does it, to the last digit.
         self._space = ScaledSpace(make_scaler("standard"), min_known=1)
@@ -105,7 +109,7 @@ class Coordinates:
         n_coordinates = sum(part.shape[1] for part in (lines, flags, *categories))
         if n_coordinates == 0:  # Records that have nothing to tell them apart are at one place.
             return np.zeros((len(numbers), 1))
-        if n_coordinates <= MAX_DENSE and not self._is_large:
+        if n_coordinates <= MAX_DENSE and not self._is_large and not self._has_codes:
             return np.concatenate([lines, flags, *(part.toarray() for part in categories)], axis=1)
         matrix = hstack([csr_array(lines), csr_array(flags), *categories], format="csr")
         few = [part.toarray() for part in categories if part.shape[1] <= MAX_FOR_ROUTING]
@@ -114,7 +118,8 @@ class Coordinates:
             for column, part in zip(self._categories, categories, strict=True)
             if part.shape[1] > MAX_FOR_ROUTING
         ]
-        return SparsePoints(matrix, np.concatenate([lines, flags, *few, *many], axis=1))
+        slots = _slots(lines.shape[1] + flags.shape[1], self._categories)
+        return SparsePoints(matrix, np.concatenate([lines, flags, *few, *many], axis=1), slots)
 
     def column_of_coordinates(self) -> Array:
         """Name of the column that each coordinate of the points belongs to."""
@@ -199,3 +204,30 @@ class Coordinates:
 
     def _line_factors(self) -> Floats:
         return np.sqrt([self._weights[column.name] for column in self._lines])
+
+
+def _is_coded(column: Any) -> bool:
+    return column.rows.shape[1] > MAX_WITHOUT_CODES
+
+
+def _slots(n_others: int, categories: list[Any]) -> Labels:
+    """The slot of each coordinate that is a code, and -1 for others."""
+    slots, n_slots = [np.full(n_others, -1)], 0
+    for column in categories:
+        own = np.full(column.rows.shape[1], -1)
+        if _is_coded(column):
+            own = n_slots + _levels(column.rows)
+            n_slots = own.max() + 1
+        slots.append(own)
+    return np.concatenate(slots)
+
+
+def _levels(rows: csr_array) -> Labels:
+    """Numbers of coordinates, different for all that a value has: in hierarchies, their levels."""
+    levels = np.full(rows.shape[1], -1)
+    with_others = csr_array(rows.T @ rows)
+    # Nodes come after those above them, which have more leaves.
+    for node in np.argsort(-np.bincount(rows.indices, minlength=len(levels)), kind="stable"):
+        others = with_others.indices[with_others.indptr[node] : with_others.indptr[node + 1]]
+        levels[node] = np.setdiff1d(np.arange(len(others)), levels[others])[0]
+    return levels

@@ -172,6 +172,7 @@ class Annealing(CallbackSupportMixin, Refiner):
         self.verbose = verbose
 
     keeps_rules = True
+    takes_codes = True
 
     @with_callbacks
     def _refine(

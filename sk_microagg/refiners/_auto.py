@@ -99,6 +99,7 @@ class Auto(CallbackSupportMixin, Refiner):
 
     default_seed = 0
     keeps_rules = True
+    takes_codes = True
 
     def __init__(self, verbose: int = 0) -> None:
         self.verbose = verbose

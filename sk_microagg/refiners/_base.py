@@ -54,6 +54,9 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
     # Whether `_refine` takes `rules`, and keeps to them.
     keeps_rules = False
 
+    # Whether it takes categories of many values as codes, or else as an array.
+    takes_codes = False
+
     def refine(
         self,
         X: TableLike,

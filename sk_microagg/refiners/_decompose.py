@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sk_microagg._kernels import Partition
+from sk_microagg._utils._coded_points import CodedPoints
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._statistics import group_sizes, total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
@@ -117,6 +118,7 @@ def _split(X: Floats, k: int, deadline: Deadline | None) -> Labels:
 
 def _cut(X: Floats, labels: Labels, k: int) -> Labels:
     """Cut all groups of 2k or more records along their widest columns."""
+    X = X.numbers if isinstance(X, CodedPoints) else X
     sizes = group_sizes(labels)
     rows = np.flatnonzero(sizes[labels] >= 2 * k)
     rows = rows[np.argsort(labels[rows], kind="stable")]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sk_microagg._kernels import Descent, ExchangeGraph, Partition, Pool
+from sk_microagg._kernels import Descent, ExchangeGraph, Partition
+from sk_microagg._utils._coded_points import CodedPoints, pool_of
 from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline, warn_user
 from sk_microagg._utils._statistics import distinct_records, group_means, twins_of
 from sk_microagg._utils._typing import Codes, Floats, Labels
@@ -81,6 +82,7 @@ class Exchange(Refiner):
         n_iter_: int
 
     is_random = False
+    takes_codes = True
 
     def __init__(self, max_iter: int | None = None) -> None:
         self.max_iter = max_iter
@@ -109,7 +111,7 @@ def exchange(
         and X.shape[1] >= COLUMNS_FOR_NEIGHBORS
     ):
         n_neighbors = min(max(X.shape[1], MIN_NEIGHBORS), MAX_NEIGHBORS)
-        neighbors = Pool(X).near_each(n_neighbors, deadline=deadline)
+        neighbors = pool_of(X).near_each(n_neighbors, deadline=deadline)
     partition = Partition(X, split_large_groups(X, labels, k, deadline), k)
     descent = Descent(partition, neighbors=neighbors)
     descent.run(partition.groups(), deadline=deadline)
@@ -204,5 +206,8 @@ def _cancel_cycles(
 
 def _merge_equal_groups(X: Floats, labels: Labels) -> Labels:
     """Merge groups with equal centroids; the order of the groups is kept."""
-    first, merged, _ = distinct_records(group_means(X, labels))
+    means = group_means(X, labels)
+    if isinstance(X, CodedPoints):
+        means = X.told_apart(means)
+    first, merged, _ = distinct_records(means)
     return np.argsort(np.argsort(first))[merged][labels]

@@ -56,6 +56,7 @@ class LocalSearch(Refiner):
         self.max_iter = max_iter
 
     keeps_rules = True
+    takes_codes = True
 
     def _refine(
         self,

@@ -4,7 +4,8 @@ from typing import Self
 
 import numpy as np
 
-from sk_microagg._kernels import Guards, Pool
+from sk_microagg._kernels import Guards
+from sk_microagg._utils._coded_points import CodedPoints, pool_of
 from sk_microagg._utils._deadline import Deadline, is_interrupted
 from sk_microagg._utils._statistics import distinct_records, mean_squared_errors
 from sk_microagg._utils._typing import Codes, Floats, Labels
@@ -59,7 +60,7 @@ class Neighborhoods:
         place = np.empty(len(X), dtype=np.int32)
         place[order] = np.arange(len(X))
         return cls(
-            np.ascontiguousarray(X[order]),
+            X[order],
             k,
             order,
             np.ascontiguousarray(place[neighbors[order]]),
@@ -71,7 +72,7 @@ class Neighborhoods:
         """Restrict to some records of the table, given by their indices; they keep their scales."""
         place = np.empty(len(self.X), dtype=np.intp)
         place[self.order] = np.arange(len(self.X))
-        X = np.ascontiguousarray(self.X[place[records]])
+        X = self.X[place[records]]
         rules = self.rules.subset(place[records]) if self.rules else None
         part = Neighborhoods.find(X, self.k, deadline, rules)
         scales = self.scales[place[records]][part.order]
@@ -122,8 +123,8 @@ def _neighbors_and_scales(
         return np.arange(len(X)), neighbors, np.zeros(len(X))
     if len(first) == len(X):
         first = point_of = np.arange(len(X))
-    points = np.ascontiguousarray(X[first])
-    pool = Pool(points)
+    points = X[first]
+    pool = pool_of(points)
     near = pool.near_each(min(n_neighbors, len(points) - 1), deadline=deadline)
     neighbors = near
     if len(points) < len(X):
@@ -138,6 +139,9 @@ def _neighbors_and_scales(
 def _mean_squared_distances(points: Floats, near: Codes) -> Floats:
     total = np.zeros(len(points))
     for others in near.T:
+        if isinstance(points, CodedPoints):
+            total += points.squared_distances(others)
+            continue
         gaps = points - points[others]
         total += np.einsum("ij,ij->i", gaps, gaps)
     scales = total / near.shape[1]

@@ -16,12 +16,13 @@ from libc.math cimport INFINITY
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from ..common._distances cimport Hit, squared_distance
+from ..common._distances cimport Hit
 from ..common._interrupt cimport Watch, is_over, watch_until
 from ..points._points cimport (
     AUTO,
     PRODUCT_POINTS,
     PRODUCTS_BETWEEN_SIGNALS,
+    CodedTree,
     KeyProducts,
     PointTree,
 )
@@ -83,6 +84,8 @@ cdef class Arcs:
         n_records = min(n_records, self.partition.n_records)
         if m < 1:
             return 0
+        if self.partition.n_codes > 0:
+            return self._search_near_coded(m, n_records, deadline)
         products = KeyProducts.if_faster(self.partition.centroids[: self.n_groups])
         if products is None:
             return self._search_near(m, n_records, deadline)
@@ -102,6 +105,26 @@ cdef class Arcs:
                     &self.partition.X[self.order[i], 0], m, self.hits
                 )
                 n_added += self._add_hits(self.order[i])
+        return -1 if watch.is_late else n_added
+
+    cdef Py_ssize_t _search_near_coded(self, Py_ssize_t m, Py_ssize_t n_records,
+                                       deadline) except -2:
+        """Add arcs to the nearest groups of records with codes."""
+        cdef CodedTree tree = self.partition.coded_tree(None)
+        cdef Watch watch = watch_until(deadline, RECORDS_BETWEEN_SIGNALS)
+        cdef Py_ssize_t record, n_added = 0
+        with nogil:
+            for record in range(n_records):
+                if is_over(&watch, 1):
+                    break
+                tree.nearest(
+                    &self.partition.X[record, 0],
+                    &self.partition.codes[record, 0],
+                    self.partition.n_codes,
+                    m,
+                    self.hits,
+                )
+                n_added += self._add_hits(record)
         return -1 if watch.is_late else n_added
 
     cdef Py_ssize_t _multiply_for_near(self, KeyProducts products, Py_ssize_t m,
@@ -133,22 +156,14 @@ cdef class Arcs:
         cdef size_t i
         products.nearest_about(row, m, self.hits)
         for i in range(self.hits.size()):
-            limit = max(limit, self._distance(record, self.hits[i].second))
+            limit = max(limit, self.partition.to_group(record, self.hits[i].second))
         products.below(row, limit, self.likely)
         self.hits.clear()
         for i in range(self.likely.size()):
-            self.hits.push_back(Hit(self._distance(record, self.likely[i]), self.likely[i]))
+            self.hits.push_back(Hit(self.partition.to_group(record, self.likely[i]), self.likely[i]))
         sort(self.hits.begin(), self.hits.end())
         self.hits.resize(min(m, <Py_ssize_t>self.hits.size()))
         return 0
-
-    cdef double _distance(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
-        """Squared distance of a record to the centroid of a group."""
-        return squared_distance(
-            &self.partition.X[record, 0],
-            &self.partition.centroids[group, 0],
-            self.partition.n_columns,
-        )
 
     cdef Py_ssize_t _add_hits(self, Py_ssize_t record) except -1 nogil:
         """Add arcs from the group of a record to those that were found for it."""
@@ -171,11 +186,14 @@ cdef class Arcs:
         if self.checked_at != self.partition.n_updates:
             self.checked_at = self.partition.n_updates
             self.forget_checks()
-        products = KeyProducts.if_faster(self.partition.centroids[: self.n_groups], potential)
-        if products is None:
-            n_added = self._search_rivals(potential, margin, deadline)
+        if self.partition.n_codes > 0:
+            n_added = self._search_coded_rivals(potential, margin, deadline)
         else:
-            n_added = self._multiply_for_rivals(products, potential, margin, deadline)
+            products = KeyProducts.if_faster(self.partition.centroids[: self.n_groups], potential)
+            if products is None:
+                n_added = self._search_rivals(potential, margin, deadline)
+            else:
+                n_added = self._multiply_for_rivals(products, potential, margin, deadline)
         if n_added < 0:
             return -1
         for group in range(self.n_groups):
@@ -209,6 +227,34 @@ cdef class Arcs:
                     n_added += n_new
                     if n_new > 0:
                         self.has_rivals.push_back(group)
+        return -1 if watch.is_late else n_added
+
+    cdef Py_ssize_t _search_coded_rivals(self, const double[::1] potential, double margin,
+                                         deadline) except -2:
+        """Add arcs to all rivals of records with codes."""
+        cdef CodedTree tree = self.partition.coded_tree(np.array(potential[: self.n_groups]))
+        cdef Watch watch = watch_until(deadline, RECORDS_BETWEEN_SIGNALS)
+        cdef Py_ssize_t record, own, n_added = 0
+        cdef double limit
+        cdef size_t i
+        with nogil:
+            for record in range(self.partition.n_records):
+                own = self.partition.group_of[record]
+                # Potentials only fall: other groups became weaker rivals, only its own matters.
+                if potential[own] >= self.checked[own]:
+                    continue
+                if is_over(&watch, 1):
+                    break
+                limit = self.partition.own_distance[record] - potential[own] + margin
+                tree.below(
+                    &self.partition.X[record, 0],
+                    &self.partition.codes[record, 0],
+                    self.partition.n_codes,
+                    limit,
+                    self.hits,
+                )
+                for i in range(self.hits.size()):
+                    n_added += self._add_if_rival(record, self.hits[i].second, potential, limit)
         return -1 if watch.is_late else n_added
 
     cdef Py_ssize_t _multiply_for_rivals(self, KeyProducts products, const double[::1] potential,
@@ -252,7 +298,7 @@ cdef class Arcs:
                             double limit) except -1 nogil:
         """Add an arc to another group if its squared distance less potential is below a limit."""
         cdef Py_ssize_t own = self.partition.group_of[record]
-        cdef double distance = self._distance(record, group)
+        cdef double distance = self.partition.to_group(record, group)
         if (
             group == own
             or distance - potential[group] >= limit
@@ -313,7 +359,7 @@ cdef class Arcs:
         arc.measured_at = self.partition.n_updates
         arc.cost = arc.twin_cost = arc.wall = INFINITY
         arc.record = arc.twin = -1
-        self.partition.distances(a, &self.partition.centroids[arc.target, 0], self.distances)
+        self.partition.distances(a, arc.target, self.distances)
         for i in range(self.distances.size()):
             record = self.partition.members[a][i]
             distance = self.distances[i]
@@ -344,7 +390,7 @@ cdef class Arcs:
     cdef double rounding(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
         """How far rounding may have moved the cost of sending a record to a group."""
         return DISTANCE_ROUNDING * (
-            self._distance(record, group) + self.partition.own_distance[record]
+            self.partition.to_group(record, group) + self.partition.own_distance[record]
         )
 
     cdef bint _has_twin(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
@@ -376,8 +422,4 @@ cdef class Arcs:
         self.measure(group, arc)
         if arc.wall < INFINITY:
             return arc.wall
-        return squared_distance(
-            &self.partition.centroids[group, 0],
-            &self.partition.centroids[arc.target, 0],
-            self.partition.n_columns,
-        )
+        return self.partition.apart(group, arc.target)

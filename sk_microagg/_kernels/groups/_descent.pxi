@@ -22,7 +22,7 @@ from libcpp.vector cimport vector
 
 from ..common._common cimport BaseDescent
 from ..common._interrupt cimport is_over
-from ..common._distances cimport SAFETY, TINY, Hit, by_record, squared_distance
+from ..common._distances cimport SAFETY, TINY, Hit, by_record
 
 # A gain below this share of two groups' SSE may be rounding.
 cdef double MIN_RELATIVE_GAIN = 1e-12
@@ -113,6 +113,7 @@ cdef class Descent(BaseDescent):
 
     cdef int _find_candidates(self, Py_ssize_t a) except -1 nogil:
         cdef double n_radii = 2.0 + 1.0 / self.partition.k
+        cdef size_t i
         if self.neighbors is not None:
             self._list_near_groups(a)
         else:
@@ -122,6 +123,10 @@ cdef class Descent(BaseDescent):
                 n_radii,
                 self.candidates,
             )
+            if self.partition.n_codes > 0:
+                # Without codes, centroids are nearer: these are all candidates, and others.
+                for i in range(self.candidates.size()):
+                    self.candidates[i].first = self.partition.apart(a, self.candidates[i].second)
         is_over(&self.watch, self.candidates.size())
         sort(self.candidates.begin(), self.candidates.end(), &by_record)
         return 0
@@ -137,14 +142,7 @@ cdef class Descent(BaseDescent):
                 if self.listed[group] == self.n_lists:
                     continue
                 self.listed[group] = self.n_lists
-                self.candidates.push_back(Hit(
-                    squared_distance(
-                        &self.partition.centroids[a, 0],
-                        &self.partition.centroids[group, 0],
-                        self.partition.n_columns,
-                    ),
-                    group,
-                ))
+                self.candidates.push_back(Hit(self.partition.apart(a, group), group))
         return 0
 
     cdef bint _improve_pair(self, Py_ssize_t a, Py_ssize_t b, double apart2) except -1 nogil:
@@ -169,11 +167,7 @@ cdef class Descent(BaseDescent):
                 break
             self.n_moves += 1
             improved = True
-            apart2 = squared_distance(
-                &self.partition.centroids[a, 0],
-                &self.partition.centroids[b, 0],
-                self.partition.n_columns,
-            )
+            apart2 = self.partition.apart(a, b)
         return improved
 
     cdef int _find_best(self, Py_ssize_t a, Py_ssize_t b, double apart,
@@ -186,10 +180,10 @@ cdef class Descent(BaseDescent):
             self.of_a.assign(self.partition.members[a].begin(), self.partition.members[a].end())
             self.of_b.assign(self.partition.members[b].begin(), self.partition.members[b].end())
         if may_swap or may_shift_to_b:
-            self.partition.distances(a, &self.partition.centroids[b, 0], self.to_b)
+            self.partition.distances(a, b, self.to_b)
             may_swap = may_swap and self._some_may_swap(a, b, apart, best.gain)
         if may_swap or may_shift_to_a:
-            self.partition.distances(b, &self.partition.centroids[a, 0], self.to_a)
+            self.partition.distances(b, a, self.to_a)
         if may_swap:
             self._best_swap(a, b, apart, best)
         if may_shift_to_b:
@@ -262,9 +256,7 @@ cdef class Descent(BaseDescent):
                 if gain + weight * (along * along + across * across) * SAFETY <= best.gain:
                     continue
                 y = from_b[0][j]
-                gain += weight * squared_distance(
-                    &self.partition.X[x, 0], &self.partition.X[y, 0], self.partition.n_columns
-                )
+                gain += weight * self.partition.records_apart(x, y)
                 if gain > best.gain and (
                     self.guards is None or self._guards_let_swap(<int>x, <int>y)
                 ):

@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 from ..common._common cimport BaseDescent, BasePartition
 from ..common._distances cimport Hit, squared_distance
 from ..common._interrupt cimport Watch
-from ..points._points cimport KeyProducts, PointTree
+from ..points._points cimport CodedTree, KeyProducts, PointTree
 
 
 cdef class Guard:
@@ -121,14 +121,32 @@ cdef class Partition(BasePartition):
     cdef vector[double] measured
     cdef PointTree index
 
+    # The codes of records, one per slot; by group and slot, the squared norm of the centroid in the
+    # coordinates of codes; and how many records of the group at hand have each code.
+    cdef const int[:, ::1] codes
+    cdef const double[::1] squares
+    cdef Py_ssize_t n_codes
+    cdef vector[double] norms
+    cdef vector[int] counts
+
     cdef vector[Hit] hits
     cdef vector[Hit] nearby
     cdef vector[char] is_taken
 
     cdef int update_with_index(self) except -1
-    cdef int distances(self, Py_ssize_t group, const double *point,
+    cdef double apart(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef double records_apart(self, Py_ssize_t one, Py_ssize_t other) noexcept nogil
+    cdef double to_group(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
+    cdef int distances(self, Py_ssize_t group, Py_ssize_t target,
                        vector[double] &distances) except -1 nogil
+    cdef CodedTree coded_tree(self, weights)
 
+    cdef int _distances_to(self, Py_ssize_t group, const double *point,
+                           vector[double] &distances) except -1 nogil
+    cdef void _count(self, Py_ssize_t group, int step) noexcept nogil
+    cdef void _measure_norms(self, Py_ssize_t group) noexcept nogil
+    cdef int _add_codes(self, Py_ssize_t group, Py_ssize_t target,
+                        vector[double] &distances) except -1 nogil
     cdef Hit _nearest_other(self, const double *point, Py_ssize_t group,
                             Py_ssize_t full) except * nogil
     cdef Hit _nearest_excess(self, const double *point) except * nogil
@@ -207,7 +225,26 @@ cdef class RunningPartition:
     # Reciprocals of sizes.
     cdef vector[double] share_of
 
+    # Codes of records, one per slot, their squares, and by group the sum of squares times squared
+    # counts.
+    cdef const int[:, ::1] codes
+    cdef const double[::1] squares
+    cdef Py_ssize_t n_codes
+    cdef vector[double] norms
+
     cdef double measure_group(self, int group) noexcept nogil
+    cdef double _measure_codes(self, int group) noexcept nogil
+    cdef double _distance_of_codes(self, int record, int group) noexcept nogil
+    cdef double _swap_of_codes(self, int one, int other, double weight) noexcept nogil
+    cdef void _exchange_codes(self, int group, int leaving, int entering) noexcept nogil
+
+    cdef inline int count(self, int group, Py_ssize_t slot, int code) noexcept nogil:
+        """How many records of a group have a code."""
+        cdef const int *members = &self.members[group * self.full]
+        cdef int i, n_found = 0
+        for i in range(self.size[group]):
+            n_found += self.codes[members[i], slot] == code
+        return n_found
 
     cdef inline const int *members_of(self, int group) noexcept nogil:
         return &self.members[group * self.full]
@@ -223,9 +260,10 @@ cdef class RunningPartition:
 
     cdef inline double _distance(self, int record, int group) noexcept nogil:
         """Squared distance of a record to a centroid."""
-        return squared_distance(
+        cdef double distance = squared_distance(
             &self.X[record, 0], &self.centroids[group * self.n_columns], self.n_columns
         )
+        return distance if self.n_codes == 0 else distance + self._distance_of_codes(record, group)
 
     cdef inline double cost_to_join(self, int record, int group) noexcept nogil:
         """By how much the SSE rises when a record joins a group."""
@@ -264,7 +302,8 @@ cdef class RunningPartition:
             gap = y[j] - x[j]
             along += gap * (from_a[j] - from_b[j])
             squared += gap * gap
-        return -2.0 * (along + along1) - weight * (squared + squared1)
+        along = -2.0 * (along + along1) - weight * (squared + squared1)
+        return along if self.n_codes == 0 else along + self._swap_of_codes(one, other, weight)
 
     cdef inline int shift(self, int record, int group) except -1 nogil:
         """Move a record to another group, or to the last free slot."""
@@ -272,6 +311,9 @@ cdef class RunningPartition:
         cdef Py_ssize_t j
         cdef double *centroid = &self.centroids[source * self.n_columns]
         cdef double share
+        if self.n_codes > 0:
+            self._exchange_codes(source, record, -1)
+            self._exchange_codes(group, -1, record)
         self._leave(record)
         if self.size[source] == 0:
             self.free_slots.push_back(source)
@@ -302,6 +344,9 @@ cdef class RunningPartition:
         cdef double share_a = self.share_of[self.size[a]], share_b = self.share_of[self.size[b]]
         cdef double gap
         cdef Py_ssize_t j
+        if self.n_codes > 0:
+            self._exchange_codes(a, one, other)
+            self._exchange_codes(b, other, one)
         self.members[a * self.full + place] = other
         self.members[b * self.full + self.place_of[other]] = one
         self.place_of[one] = self.place_of[other]
@@ -392,12 +437,13 @@ cdef class Arcs:
 
     cdef Py_ssize_t add_near(self, Py_ssize_t m, Py_ssize_t n_records, deadline) except -2
     cdef Py_ssize_t _search_near(self, Py_ssize_t m, Py_ssize_t n_records, deadline) except -2
+    cdef Py_ssize_t _search_near_coded(self, Py_ssize_t m, Py_ssize_t n_records,
+                                       deadline) except -2
     cdef Py_ssize_t _multiply_for_near(self, KeyProducts products, Py_ssize_t m,
                                        Py_ssize_t n_records, deadline) except -2
     cdef int _find_near(self, KeyProducts products, Py_ssize_t row, Py_ssize_t record,
                         Py_ssize_t m) except -1 nogil
     cdef Py_ssize_t _add_hits(self, Py_ssize_t record) except -1 nogil
-    cdef double _distance(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil
     cdef Py_ssize_t add_missing(self, const double[::1] potential, double margin,
                                 deadline) except -2
     cdef void forget_checks(self) noexcept nogil
@@ -410,6 +456,8 @@ cdef class Arcs:
     cdef int _order_records(self, Py_ssize_t n_records) except -1
     cdef Py_ssize_t _search_rivals(self, const double[::1] potential, double margin,
                                    deadline) except -2
+    cdef Py_ssize_t _search_coded_rivals(self, const double[::1] potential, double margin,
+                                         deadline) except -2
     cdef Py_ssize_t _multiply_for_rivals(self, KeyProducts products, const double[::1] potential,
                                          double margin, deadline) except -2
     cdef Py_ssize_t _add_rivals_in_row(self, KeyProducts products, Py_ssize_t row,

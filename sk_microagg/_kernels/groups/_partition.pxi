@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 
 from ..common._common cimport BasePartition
 from ..common._distances cimport NO_HIT, Hit, squared_distance
-from ..points._points cimport AUTO, PointTree
+from ..points._points cimport AUTO, CodedTree, PointTree
 
 cdef enum:
     FEW_LARGER_GROUPS = 64
@@ -25,8 +25,9 @@ cdef class Partition(BasePartition):
 
     Parameters
     ----------
-    X : ndarray of shape (n_records, n_columns), float64, C-contiguous
-        The records. The partition keeps a reference to them.
+    X : ndarray of shape (n_records, n_columns), float64, C-contiguous, or CodedPoints
+        The records. The partition keeps a reference to them. If they have codes, centroids and
+        points are those in the columns of numbers.
 
     labels : ndarray of shape (n_records,), intp
         Group of each record, numbered from 0 with none left out.
@@ -73,12 +74,17 @@ cdef class Partition(BasePartition):
     array([0, 0, 1, 1])
     """
 
-    def __init__(self, const double[:, ::1] X, const Py_ssize_t[::1] labels, Py_ssize_t k):
-        if labels.shape[0] != X.shape[0] or X.shape[0] == 0:
-            raise ValueError(f"{labels.shape[0]} labels for {X.shape[0]} records.")
+    def __init__(self, X, const Py_ssize_t[::1] labels, Py_ssize_t k):
+        self.X = getattr(X, "numbers", X)
+        if labels.shape[0] != self.X.shape[0] or self.X.shape[0] == 0:
+            raise ValueError(f"{labels.shape[0]} labels for {self.X.shape[0]} records.")
         BasePartition.__init__(self, labels, k)
-        self.X = X
-        self.n_columns = X.shape[1]
+        self.n_columns = self.X.shape[1]
+        self.codes = getattr(X, "codes", None)
+        self.squares = getattr(X, "squares", None)
+        self.n_codes = 0 if self.codes is None else self.codes.shape[1]
+        self.norms.assign(self.n_slots * self.n_codes, 0.0)
+        self.counts.assign(0 if self.codes is None else self.squares.shape[0], 0)
         self.centroids = np.zeros((self.n_slots, self.n_columns))
         self.radius = np.zeros(self.n_slots)
         self.own_distance.assign(self.n_records, 0.0)
@@ -161,6 +167,33 @@ cdef class Partition(BasePartition):
         self.update_with_index()
         self.index.nearest(&point[0], m, self.hits)
         return np.array([hit.second for hit in self.hits], dtype=np.intp)
+
+    def nearest_group(self, Py_ssize_t group):
+        """Find the other group with the nearest centroid.
+
+        Parameters
+        ----------
+        group : int
+            The group.
+
+        Returns
+        -------
+        nearest : int
+            The other group; the lowest of several. There must be one.
+        """
+        cdef Hit best = NO_HIT
+        cdef Py_ssize_t other
+        self.check_group(group)
+        if self.n_groups < 2:
+            raise ValueError(f"group={group} is the only one.")
+        if self.n_codes == 0:
+            self.update_with_index()
+            return self._nearest_other(&self.centroids[group, 0], group, self.n_records + 1).second
+        self.update()
+        for other in range(self.n_slots):
+            if other != group and not self.members[other].empty():
+                best = min(best, Hit(self.apart(group, other), other))
+        return best.second
 
     def best_departure(self, Py_ssize_t group):
         """Find the record whose move to the nearest other group lowers the SSE most.
@@ -312,7 +345,7 @@ cdef class Partition(BasePartition):
         self.index = None
         self.centroids[: self.n_groups] = points
         for group in range(self.n_groups):
-            self.distances(group, &self.centroids[group, 0], self.measured)
+            self.distances(group, group, self.measured)
             self.radius[group] = 0.0
             for i in range(self.measured.size()):
                 self.own_distance[self.members[group][i]] = self.measured[i]
@@ -408,7 +441,8 @@ cdef class Partition(BasePartition):
                 centroid[j] += self.X[record, j] - base[j]
         for j in range(self.n_columns):
             centroid[j] = base[j] + centroid[j] / members.size()
-        self.distances(group, centroid, self.measured)
+        self._measure_norms(group)
+        self.distances(group, group, self.measured)
         for i in range(members.size()):
             self.own_distance[members[0][i]] = self.measured[i]
             farthest = max(farthest, self.measured[i])
@@ -442,8 +476,126 @@ cdef class Partition(BasePartition):
             )
         return 0
 
-    cdef int distances(self, Py_ssize_t group, const double *point,
+    cdef int distances(self, Py_ssize_t group, Py_ssize_t target,
                        vector[double] &distances) except -1 nogil:
+        """Squared distances of a group's members to the centroid of any group."""
+        self._distances_to(group, &self.centroids[target, 0], distances)
+        return 0 if self.n_codes == 0 else self._add_codes(group, target, distances)
+
+    cdef double apart(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Squared distance between the centroids of two groups."""
+        cdef double distance = squared_distance(
+            &self.centroids[a, 0], &self.centroids[b, 0], self.n_columns
+        )
+        cdef double share = 1.0 / (self.members[a].size() * self.members[b].size())
+        cdef double cross
+        cdef Py_ssize_t slot, record
+        if self.n_codes == 0:
+            return distance
+        self._count(b, 1)
+        for slot in range(self.n_codes):
+            cross = 0.0
+            for record in self.members[a]:
+                cross += (
+                    self.squares[self.codes[record, slot]] * self.counts[self.codes[record, slot]]
+                )
+            cross = self.norms[a * self.n_codes + slot] - 2.0 * share * cross
+            distance += max(cross + self.norms[b * self.n_codes + slot], 0.0)
+        self._count(b, -1)
+        return distance
+
+    cdef double records_apart(self, Py_ssize_t one, Py_ssize_t other) noexcept nogil:
+        """Squared distance between two records."""
+        cdef double distance = squared_distance(
+            &self.X[one, 0], &self.X[other, 0], self.n_columns
+        )
+        cdef Py_ssize_t slot
+        for slot in range(self.n_codes):
+            if self.codes[one, slot] != self.codes[other, slot]:
+                distance += (
+                    self.squares[self.codes[one, slot]] + self.squares[self.codes[other, slot]]
+                )
+        return distance
+
+    cdef double to_group(self, Py_ssize_t record, Py_ssize_t group) noexcept nogil:
+        """Squared distance of a record to the centroid of a group."""
+        cdef double distance = squared_distance(
+            &self.X[record, 0], &self.centroids[group, 0], self.n_columns
+        )
+        cdef Py_ssize_t slot, member
+        cdef int code, n_alike
+        for slot in range(self.n_codes):
+            code, n_alike = self.codes[record, slot], 0
+            for member in self.members[group]:
+                n_alike += self.codes[member, slot] == code
+            distance += max(
+                self.squares[code] * (1.0 - 2.0 * n_alike / self.members[group].size())
+                + self.norms[group * self.n_codes + slot],
+                0.0,
+            )
+        return distance
+
+    cdef CodedTree coded_tree(self, weights):
+        """The centroids of groups that are numbered from 0, none left out."""
+        labels = np.repeat(np.array(self.group_of), self.n_codes)
+        codes = np.asarray(self.codes).ravel().astype(np.intp)
+        pairs, counts = np.unique(codes * self.n_groups + labels, return_counts=True)
+        listed, groups = np.divmod(pairs, self.n_groups)
+        sizes = np.array([self.members[group].size() for group in range(self.n_groups)])
+        norms = np.array(self.norms).reshape(-1, self.n_codes)[: self.n_groups].sum(axis=1)
+        starts = np.searchsorted(listed, np.arange(self.squares.shape[0] + 1))
+        return CodedTree(
+            self.centroids[: self.n_groups],
+            norms,
+            self.squares,
+            starts.astype(np.int32),
+            groups.astype(np.int32),
+            counts / sizes[groups],
+            weights,
+        )
+
+    cdef void _count(self, Py_ssize_t group, int step) noexcept nogil:
+        """Add a group's codes to `counts`, or take them out again."""
+        cdef Py_ssize_t slot, record
+        for record in self.members[group]:
+            for slot in range(self.n_codes):
+                self.counts[self.codes[record, slot]] += step
+
+    cdef void _measure_norms(self, Py_ssize_t group) noexcept nogil:
+        """Compute the squared norm of a centroid in the coordinates of codes, slot by slot."""
+        cdef double total, size = self.members[group].size()
+        cdef Py_ssize_t slot, record
+        cdef int code
+        self._count(group, 1)
+        for slot in range(self.n_codes):
+            total = 0.0
+            for record in self.members[group]:
+                code = self.codes[record, slot]
+                total += self.squares[code] * self.counts[code]
+            self.norms[group * self.n_codes + slot] = total / (size * size)
+        self._count(group, -1)
+
+    cdef int _add_codes(self, Py_ssize_t group, Py_ssize_t target,
+                        vector[double] &distances) except -1 nogil:
+        """Add what codes contribute to the squared distances of members to a centroid."""
+        cdef double size = self.members[target].size()
+        cdef Py_ssize_t slot
+        cdef size_t i
+        cdef int code
+        self._count(target, 1)
+        for i in range(self.members[group].size()):
+            for slot in range(self.n_codes):
+                code = self.codes[self.members[group][i], slot]
+                distances[i] += max(
+                    self.squares[code] * (1.0 - 2.0 * self.counts[code] / size)
+                    + self.norms[target * self.n_codes + slot],
+                    0.0,
+                )
+        self._count(target, -1)
+        return 0
+
+    cdef int _distances_to(self, Py_ssize_t group, const double *point,
+                           vector[double] &distances) except -1 nogil:
         """Squared distances of a group's members to a point, each summed in the columns' order."""
         cdef const Py_ssize_t *members = self.members[group].data()
         cdef Py_ssize_t i = 0, j, size = self.members[group].size()

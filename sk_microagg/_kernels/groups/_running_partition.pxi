@@ -18,7 +18,7 @@ cdef class RunningPartition:
 
     Parameters
     ----------
-    X : ndarray of shape (n_records, n_columns), float64, C-contiguous
+    X : ndarray of shape (n_records, n_columns), float64, C-contiguous, or CodedPoints
         The records.
 
     labels : ndarray of shape (n_records,), intp
@@ -46,24 +46,27 @@ cdef class RunningPartition:
     8.5
     """
 
-    def __init__(self, const double[:, ::1] X, const Py_ssize_t[::1] labels, Py_ssize_t k,
-                 Py_ssize_t full=-1):
+    def __init__(self, X, const Py_ssize_t[::1] labels, Py_ssize_t k, Py_ssize_t full=-1):
         cdef Py_ssize_t record, group, n_slots
-        self.X = X
-        self.n_records = X.shape[0]
-        self.n_columns = X.shape[1]
+        self.X = getattr(X, "numbers", X)
+        self.codes = getattr(X, "codes", None)
+        self.squares = getattr(X, "squares", None)
+        self.n_codes = 0 if self.codes is None else self.codes.shape[1]
+        self.n_records = self.X.shape[0]
+        self.n_columns = self.X.shape[1]
         self.k = k
         self.full = 2 * k - 1 if full < 0 else full
         sizes = np.bincount(labels)
-        if labels.shape[0] != X.shape[0] or not k <= sizes.min() <= sizes.max() <= self.full:
+        if labels.shape[0] != self.n_records or not k <= sizes.min() <= sizes.max() <= self.full:
             raise ValueError(
-                f"The groups of {X.shape[0]} records must have k={k} to {self.full} each."
+                f"The groups of {self.n_records} records must have k={k} to {self.full} each."
             )
         self.n_groups = len(sizes)
         n_slots = self.n_records // k
         self.size.assign(n_slots, 0)
         self.members.assign(n_slots * self.full, -1)
         self.centroids.assign(n_slots * self.n_columns, 0.0)
+        self.norms.assign(n_slots, 0.0)
         self.group_of.assign(labels.shape[0], 0)
         self.place_of.assign(labels.shape[0], 0)
         self.share_of.assign(self.full + 2, 1.0)
@@ -121,4 +124,65 @@ cdef class RunningPartition:
             centroid[j] = base[j] + centroid[j] / self.size[group]
         for i in range(self.size[group]):
             total += squared_distance(&self.X[members[i], 0], centroid, self.n_columns)
-        return total
+        return total if self.n_codes == 0 else total + self._measure_codes(group)
+
+    # What codes add: see `CodedTree`
+
+    cdef double _measure_codes(self, int group) noexcept nogil:
+        """Count the codes of a group anew; return their part of its SSE."""
+        cdef const int *members = &self.members[group * self.full]
+        cdef double square, own = 0.0, total = 0.0
+        cdef Py_ssize_t slot, i
+        for i in range(self.size[group]):
+            for slot in range(self.n_codes):
+                square = self.squares[self.codes[members[i], slot]]
+                own += square
+                total += square * self.count(group, slot, self.codes[members[i], slot])
+        self.norms[group] = total
+        return max(own - total / self.size[group], 0.0)
+
+    cdef double _distance_of_codes(self, int record, int group) noexcept nogil:
+        """What codes add to the squared distance of a record to a centroid."""
+        cdef double share = self.share_of[self.size[group]]
+        cdef double total = self.norms[group] * share * share
+        cdef Py_ssize_t slot
+        cdef int code
+        for slot in range(self.n_codes):
+            code = self.codes[record, slot]
+            total += self.squares[code] * (1.0 - 2.0 * share * self.count(group, slot, code))
+        return max(total, 0.0)
+
+    cdef double _swap_of_codes(self, int one, int other, double weight) noexcept nogil:
+        """What codes add to the cost of a swap."""
+        cdef int a = self.group_of[one], b = self.group_of[other], x, y
+        cdef double share_a = self.share_of[self.size[a]], share_b = self.share_of[self.size[b]]
+        cdef double along = 0.0, squared = 0.0
+        cdef Py_ssize_t slot
+        for slot in range(self.n_codes):
+            x, y = self.codes[one, slot], self.codes[other, slot]
+            if x == y:
+                continue
+            along += self.squares[y] * (
+                share_a * self.count(a, slot, y) - share_b * self.count(b, slot, y)
+            )
+            along -= self.squares[x] * (
+                share_a * self.count(a, slot, x) - share_b * self.count(b, slot, x)
+            )
+            squared += self.squares[x] + self.squares[y]
+        return -2.0 * along - weight * squared
+
+    cdef void _exchange_codes(self, int group, int leaving, int entering) noexcept nogil:
+        """Update the norm of a group before a record leaves and another enters; -1 for none."""
+        cdef Py_ssize_t slot
+        cdef int x, y
+        if self.size[group] == 0:  # What was in its slot left rounding behind.
+            self.norms[group] = 0.0
+        for slot in range(self.n_codes):
+            x = -1 if leaving < 0 else self.codes[leaving, slot]
+            y = -1 if entering < 0 else self.codes[entering, slot]
+            if x == y:
+                continue
+            if x >= 0:
+                self.norms[group] -= self.squares[x] * (2 * self.count(group, slot, x) - 1)
+            if y >= 0:
+                self.norms[group] += self.squares[y] * (2 * self.count(group, slot, y) + 1)

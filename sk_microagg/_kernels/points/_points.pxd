@@ -178,3 +178,49 @@ cdef class FarthestPair:
     cdef vector[Py_ssize_t] partner
 
     cdef int ends(self, Py_ssize_t *lower, Py_ssize_t *higher) except -1 nogil
+
+
+cdef class CodedTree:
+    cdef const double[:, ::1] numbers
+    cdef const double[::1] norms
+    cdef const double[::1] squares
+    cdef const int[::1] starts
+    cdef const int[::1] centers
+    cdef const double[::1] shares
+    cdef const double[::1] weights
+    cdef PointTree tree
+
+    # The centers that have a code of the record at hand, how much nearer these make them, and the
+    # squared norm of the record in the coordinates of codes.
+    cdef vector[int] met
+    cdef vector[double] bonus
+    cdef double own
+
+    cdef int nearest(self, const double *query, const int *codes, Py_ssize_t n_slots,
+                     Py_ssize_t m, vector[Hit] &hits) except -1 nogil
+    cdef int below(self, const double *query, const int *codes, Py_ssize_t n_slots, double limit,
+                   vector[Hit] &hits) except -1 nogil
+    cdef int _meet(self, const int *codes, Py_ssize_t n_slots) except -1 nogil
+    cdef int _measure(self, const double *query, vector[Hit] &hits) except -1 nogil
+    cdef double _key(self, const double *query, Py_ssize_t center) noexcept nogil
+
+
+cdef class CodedPool:
+    cdef const double[:, ::1] X
+    cdef const int[:, ::1] codes
+    cdef const double[::1] squares
+    cdef CodedTree tree
+    cdef readonly Py_ssize_t size
+
+    # The records still in the pool, in no order, where each of them is, and how many have each code.
+    cdef Py_ssize_t[::1] alive
+    cdef Py_ssize_t[::1] place_of
+    cdef Py_ssize_t[::1] counts
+    cdef vector[Hit] hits
+
+    cdef int _nearest(self, Py_ssize_t record, Py_ssize_t m) except -1 nogil
+    cdef double _key(self, const double *point, Py_ssize_t record) noexcept nogil
+    cdef _records_hit(self)
+    cdef int _check_size(self, Py_ssize_t m) except -1
+    cdef int _check_held(self, Py_ssize_t record) except -1
+    cdef int _check_point(self, Py_ssize_t n_columns) except -1

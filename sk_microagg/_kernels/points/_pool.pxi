@@ -411,15 +411,8 @@ cdef class Pool:
         self._forget()
 
     cdef int _around(self, Py_ssize_t record, Py_ssize_t m) except -1 nogil:
-        cdef size_t place = 0
         self.tree.nearest(&self.X[record, 0], m, self.hits)
-        # Twins of the record may come before it, or even push it out.
-        while place + 1 < self.hits.size() and self.hits[place].second != record:
-            place += 1
-        while place > 0:
-            self.hits[place] = self.hits[place - 1]
-            place -= 1
-        self.hits[0] = Hit(0.0, record)
+        put_first(record, self.hits)
         return 0
 
     cdef bint _holds(self, Py_ssize_t record) noexcept nogil:
@@ -493,3 +486,14 @@ cdef class Pool:
         if n_columns != self.X.shape[1]:
             raise ValueError(f"A point of {n_columns} columns, but X has {self.X.shape[1]}.")
         return 0
+
+
+cdef void put_first(Py_ssize_t record, vector[Hit] &hits) noexcept nogil:
+    """Let a record come first among its nearest: twins of it may come before, or push it out."""
+    cdef size_t place = 0
+    while place + 1 < hits.size() and hits[place].second != record:
+        place += 1
+    while place > 0:
+        hits[place] = hits[place - 1]
+        place -= 1
+    hits[0] = Hit(0.0, record)

@@ -1,0 +1,119 @@
+"""Points with codes: coordinates that most records do not have are not stored.
+
+A category of many values has a coordinate per value, of which each record has one. It is a code: the
+number of that coordinate. Distances need one comparison per column then, not one term per value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from sk_microagg._kernels import CodedPool, CodedTree, Pool
+from sk_microagg._utils._typing import Codes, Floats, Labels
+
+
+@dataclass(frozen=True)
+class CodedPoints:
+    """Columns of numbers, and a code per slot: see `CodedTree`.
+
+    The last code stands for no coordinate, and its square is 0. `places` are the coordinates that
+    the columns of numbers are, among those that codes stand for.
+    """
+
+    numbers: Floats
+    codes: Codes
+    squares: Floats
+    places: Labels = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of records and of coordinates."""
+        return len(self.numbers), len(self.squares) - 1
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Some records; of a single one, the point that pools take."""
+        if np.ndim(rows):
+            return replace(self, numbers=self.numbers[rows], codes=self.codes[rows])
+        shares = np.zeros(len(self.squares))
+        shares[self.codes[rows]] = 1.0
+        return np.concatenate([self.numbers[rows], shares])
+
+    def rows(self) -> Floats:
+        """An array whose rows are equal where records are."""
+        return np.concatenate([self.numbers, self.codes], axis=1)
+
+    def squared_distances(self, others: Labels) -> Floats:
+        """Squared distance of each record to another one."""
+        gaps = self.numbers - self.numbers[others]
+        squares = self.squares[self.codes] + self.squares[self.codes[others]]
+        squares[self.codes == self.codes[others]] = 0.0
+        return np.einsum("ij,ij->i", gaps, gaps) + squares.sum(axis=1)
+
+    def means(self, numbers: Floats, labels: Labels) -> csr_array:
+        """Means of groups in all coordinates, given those of the columns of numbers."""
+        sizes, shape = np.bincount(labels), (len(numbers), self.shape[1])
+        groups, codes = np.repeat(labels, self.codes.shape[1]), self.codes.ravel()
+        has_code = self.squares[codes] > 0
+        at = groups[has_code], codes[has_code]
+        means = coo_array((np.ones(len(at[0])), at), shape).tocsr()
+        means.data /= np.repeat(sizes, np.diff(means.indptr))
+        means.data *= np.sqrt(self.squares)[means.indices]
+        n_columns = len(self.places)
+        at = np.repeat(np.arange(len(sizes)), n_columns), np.tile(self.places, len(sizes))
+        return csr_array(means + coo_array((numbers[:, :n_columns].ravel(), at), shape))
+
+    def numbers_of(self, centroids: Any) -> Floats:
+        """The columns of numbers of centroids in all coordinates."""
+        if not len(self.places):
+            return np.zeros((centroids.shape[0], 1))
+        return np.ascontiguousarray(centroids[:, self.places].toarray())
+
+    def told_apart(self, centroids: csr_array) -> Floats:
+        """An array whose rows are equal where centroids are."""
+        # Sums of different shares, weighted at random, differ.
+        at_random = np.random.RandomState(0).uniform(size=self.shape[1]) * (self.squares[:-1] > 0)
+        return np.column_stack([self.numbers_of(centroids), centroids @ at_random])
+
+    def tree(self, centroids: Any = None, weights: Floats | None = None) -> CodedTree:
+        """A tree of centroids in all coordinates, or of the records themselves."""
+        if centroids is None:
+            codes, n_slots = self.codes.ravel(), self.codes.shape[1]
+            centers, shares = np.repeat(np.arange(len(self)), n_slots), np.ones(len(codes))
+            numbers, norms = self.numbers, self.squares[self.codes].sum(axis=1)
+        else:
+            listed = centroids.tocoo()
+            is_code = self.squares[listed.col] > 0
+            codes, centers = listed.col[is_code], listed.row[is_code]
+            shares = listed.data[is_code] / np.sqrt(self.squares[codes])
+            numbers = self.numbers_of(centroids)
+            norms = np.bincount(centers, self.squares[codes] * shares**2, len(numbers))
+        order = np.argsort(codes, kind="stable")
+        starts = np.searchsorted(codes[order], np.arange(len(self.squares) + 1))
+        return CodedTree(
+            numbers,
+            norms,
+            self.squares,
+            starts.astype(np.int32),
+            centers[order].astype(np.int32),
+            shares[order],
+            weights,
+        )
+
+
+def pool_of(X: Floats | CodedPoints) -> Any:
+    """A pool of records with or without codes."""
+    return CodedPool(X) if isinstance(X, CodedPoints) else Pool(X)
+
+
+def nearest_each(centroids: Any, X: Floats | CodedPoints, weights: Floats | None = None) -> Labels:
+    """The nearest centroid of each record, or the power cell that it lies in."""
+    if isinstance(X, CodedPoints):
+        return X.tree(centroids, weights).nearest_each(X.numbers, X.codes)
+    return Pool(centroids, weights=weights).nearest_each(np.ascontiguousarray(X))
