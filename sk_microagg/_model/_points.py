@@ -7,7 +7,7 @@ well: it adds the same to the loss of any group that this record may be in, up t
 group. What remains are fewer coordinates than half of the records.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,12 +28,14 @@ MIN_RECORDS = 1_000
 class SparsePoints:
     """Points of which most coordinates are 0.
 
-    Coordinates of codes have a slot, and a record has one of each slot at most; others have -1.
+    Coordinates of codes have a slot, of which a record has one at most, and a squared value, which
+    is the same for all records that have it. The slot of others is -1.
     """
 
     matrix: csr_array
     routing: np.ndarray
     slots: np.ndarray | None = None
+    squares: np.ndarray | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -44,7 +46,7 @@ class SparsePoints:
         return len(self.routing)
 
     def __getitem__(self, rows: Any) -> "SparsePoints":
-        return SparsePoints(self.matrix[rows], self.routing[rows], self.slots)
+        return replace(self, matrix=self.matrix[rows], routing=self.routing[rows])
 
     @property
     def has_codes(self) -> bool:
@@ -53,17 +55,16 @@ class SparsePoints:
 
     def coded(self) -> CodedPoints:
         """The same points with codes."""
-        n_coordinates = self.matrix.shape[1]
+        assert self.slots is not None and self.squares is not None
         slots = self.slots[self.matrix.indices]
         rows = np.repeat(np.arange(len(self)), np.diff(self.matrix.indptr))
-        is_code = (slots >= 0) & (self.matrix.data != 0)
-        codes = np.full((len(self), self.slots.max() + 1), n_coordinates, dtype=np.int32)
-        codes[rows[is_code], slots[is_code]] = self.matrix.indices[is_code]
-        squares = np.zeros(n_coordinates + 1)
-        squares[self.matrix.indices[is_code]] = self.matrix.data[is_code] ** 2
+        codes = np.full((len(self), self.slots.max() + 1), len(self.slots), dtype=np.int32)
+        codes[rows[slots >= 0], slots[slots >= 0]] = self.matrix.indices[slots >= 0]
         places = np.flatnonzero(self.slots < 0)
         numbers = self.matrix[:, places].toarray() if len(places) else np.zeros((len(self), 1))
-        return CodedPoints(np.ascontiguousarray(numbers), codes, squares, places)
+        return CodedPoints(
+            np.ascontiguousarray(numbers), codes, np.append(self.squares, 0.0), places
+        )
 
 
 # Records as points: dense, or sparse.
@@ -127,8 +128,7 @@ def with_values(points: Any, rows: Labels, columns: Labels, values: Floats) -> A
     if not len(rows):
         return points
     if isinstance(points, SparsePoints):
-        matrix = with_values(points.matrix, rows, columns, values)
-        return SparsePoints(matrix, points.routing, points.slots)
+        return replace(points, matrix=with_values(points.matrix, rows, columns, values))
     changed = points.tolil() if issparse(points) else points.copy()
     changed[rows, columns] = values
     return csr_array(changed) if issparse(points) else changed

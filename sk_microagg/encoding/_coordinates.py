@@ -118,8 +118,22 @@ class Coordinates:
             for column, part in zip(self._categories, categories, strict=True)
             if part.shape[1] > MAX_FOR_ROUTING
         ]
-        slots = _slots(lines.shape[1] + flags.shape[1], self._categories)
-        return SparsePoints(matrix, np.concatenate([lines, flags, *few, *many], axis=1), slots)
+        n_others = lines.shape[1] + flags.shape[1]
+        routing = np.concatenate([lines, flags, *few, *many], axis=1)
+        return SparsePoints(matrix, routing, *self._slots_and_squares(n_others))
+
+    def _slots_and_squares(self, n_others: int) -> tuple[Labels, Floats]:
+        """The slot and the squared value of each coordinate that is a code; for others, -1 and 0."""
+        slots, squares, n_slots = [np.full(n_others, -1)], [np.zeros(n_others)], 0
+        for column in self._categories:
+            own, own_squares = np.full(column.rows.shape[1], -1), np.zeros(column.rows.shape[1])
+            if _is_coded(column):
+                own = n_slots + _levels(column.rows)
+                n_slots = own.max() + 1
+                own_squares[column.rows.indices] = column.rows.data**2 * self._weights[column.name]
+            slots.append(own)
+            squares.append(own_squares)
+        return np.concatenate(slots), np.concatenate(squares)
 
     def column_of_coordinates(self) -> Array:
         """Name of the column that each coordinate of the points belongs to."""
@@ -210,24 +224,11 @@ def _is_coded(column: Any) -> bool:
     return column.rows.shape[1] > MAX_WITHOUT_CODES
 
 
-def _slots(n_others: int, categories: list[Any]) -> Labels:
-    """The slot of each coordinate that is a code, and -1 for others."""
-    slots, n_slots = [np.full(n_others, -1)], 0
-    for column in categories:
-        own = np.full(column.rows.shape[1], -1)
-        if _is_coded(column):
-            own = n_slots + _levels(column.rows)
-            n_slots = own.max() + 1
-        slots.append(own)
-    return np.concatenate(slots)
-
-
 def _levels(rows: csr_array) -> Labels:
     """Numbers of coordinates, different for all that a value has: in hierarchies, their levels."""
-    levels = np.full(rows.shape[1], -1)
-    with_others = csr_array(rows.T @ rows)
+    n_rows = np.bincount(rows.indices, minlength=rows.shape[1])
     # Nodes come after those above them, which have more leaves.
-    for node in np.argsort(-np.bincount(rows.indices, minlength=len(levels)), kind="stable"):
-        others = with_others.indices[with_others.indptr[node] : with_others.indptr[node + 1]]
-        levels[node] = np.setdiff1d(np.arange(len(others)), levels[others])[0]
-    return levels
+    rank = np.argsort(np.argsort(-n_rows, kind="stable"))
+    together = (rows.T @ rows).tocoo()
+    is_above = rank[together.col] < rank[together.row]
+    return np.bincount(together.row[is_above], minlength=rows.shape[1])
