@@ -73,9 +73,7 @@ class Problem:
         rules = self.rules.subset(rows)
         return Problem(self.records[rows], self.scaled[rows], self.rounding, rules)
 
-    def route(
-        self, block_size: float, k: int, takes_codes: bool = False
-    ) -> tuple[Floats, Router]:
+    def route(self, block_size: float, k: int, takes_codes: bool = False) -> tuple[Floats, Router]:
         """The columns by which records are divided into blocks, and the blocks."""
         scaled, rules = self.scaled, self.rules
         if scaled.shape[1] == 1 and not rules:

@@ -55,7 +55,8 @@ class SparsePoints:
 
     def coded(self) -> CodedPoints:
         """The same points with codes."""
-        assert self.slots is not None and self.squares is not None
+        assert self.slots is not None
+        assert self.squares is not None
         slots = self.slots[self.matrix.indices]
         rows = np.repeat(np.arange(len(self)), np.diff(self.matrix.indptr))
         codes = np.full((len(self), self.slots.max() + 1), len(self.slots), dtype=np.int32)

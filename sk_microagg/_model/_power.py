@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -55,7 +57,7 @@ def near_walls(X, centroids, weights, rounding):
 
 
 def power_weights(
-    X: Array, labels: Array, centroids: Array, twins: Array, has_other_points: bool = False
+    X: Any, labels: Array, centroids: Any, twins: Array, has_other_points: bool = False
 ) -> tuple[Array | None, Array | None]:
     """Compute weights with which every record lies in the power cell of its own group.
 

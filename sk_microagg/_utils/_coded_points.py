@@ -1,7 +1,7 @@
 """Points with codes: coordinates that most records do not have are not stored.
 
-A category of many values has a coordinate per value, of which each record has one. It is a code: the
-number of that coordinate. Distances need one comparison per column then, not one term per value.
+A category of many values has a coordinate per value, of which each record has one. Its number is a
+code. Distances need one comparison per column then, not one term per value.
 """
 
 from __future__ import annotations

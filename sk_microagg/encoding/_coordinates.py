@@ -123,7 +123,7 @@ class Coordinates:
         return SparsePoints(matrix, routing, *self._slots_and_squares(n_others))
 
     def _slots_and_squares(self, n_others: int) -> tuple[Labels, Floats]:
-        """The slot and the squared value of each coordinate that is a code; for others, -1 and 0."""
+        """Slot and squared value of each coordinate that is a code; for others, -1 and 0."""
         slots, squares, n_slots = [np.full(n_others, -1)], [np.zeros(n_others)], 0
         for column in self._categories:
             own, own_squares = np.full(column.rows.shape[1], -1), np.zeros(column.rows.shape[1])

@@ -1,5 +1,7 @@
 """Records with codes as plain arrays: one column per coordinate."""
 
+import itertools
+
 import numpy as np
 
 from sk_microagg._utils._coded_points import CodedPoints
@@ -21,7 +23,7 @@ def make_points(rng, n, d=2, n_values=(5, 9), squares=(4.0, 9.0, 16.0), spread=6
     numbers = rng.integers(0, spread, size=(n, d)).astype(float)
     starts = np.cumsum([0, *n_values])
     codes = np.column_stack(
-        [rng.integers(start, end, size=n) for start, end in zip(starts, starts[1:], strict=False)]
+        [rng.integers(start, end, size=n) for start, end in itertools.pairwise(starts)]
     )
     codes[rng.random(codes.shape) < 0.1] = starts[-1] + d
     squares = np.repeat(np.resize(squares, len(n_values)), n_values)
