@@ -52,8 +52,14 @@ from sk_microagg._utils._validation import (
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.encoding._encoder import warn_of_lost_columns, warn_of_similar_texts
 from sk_microagg.encoding._frames import Frame
+from sk_microagg.encoding._sampling_weights import (
+    about_weights,
+    check_weight_release,
+    mean_weights,
+    warn_of_rare_weights,
+    weights_of,
+)
 from sk_microagg.privacy import Constraint, Rules
-from sk_microagg.privacy._rules import as_constraints
 
 
 class TableAggregator(
@@ -90,6 +96,19 @@ class TableAggregator(
     strata : str, list of str or None, default=None
         Columns whose values no group mixes, such as a region. They are released as they are, and
         `transform` needs them, too.
+
+    weight : str or None, default=None
+        The column of sampling weights: how many people of the population a record stands for.
+        Groups are found without it. Released numbers and dates are then weighted means, and
+        categories those with the largest sum of weights, so that sums of weight times value are
+        those of the original table, but for rounding: of groups, strata and the whole table, in
+        columns without missing values.
+
+    weight_release : {"mean", "keep"}, default="mean"
+        How weights are released.
+
+        - "mean" is the mean of the group, with all digits.
+        - "keep" releases them as they are, which may single people out, and changes the sums.
 
     drop : str, list of str or None, default=None
         Columns that are not released, such as names.
@@ -286,6 +305,8 @@ class TableAggregator(
         sensitive: Names | None = None,
         unit: Hashable = None,
         strata: Names | None = None,
+        weight: Hashable = None,
+        weight_release: Literal["mean", "keep"] = "mean",
         drop: Names | None = None,
         categorical: Names = "from_dtype",
         ordinal: Mapping[Any, Sequence[Any]] | Names | None = None,
@@ -307,6 +328,8 @@ class TableAggregator(
         self.sensitive = sensitive
         self.unit = unit
         self.strata = strata
+        self.weight = weight
+        self.weight_release = weight_release
         self.drop = drop
         self.categorical = categorical
         self.ordinal = ordinal
@@ -355,7 +378,11 @@ class TableAggregator(
         aggregation = Aggregation.from_estimator(self, len(table))
         check_option("categories", self.categories, ("mode", "shares", "generalize"))
         check_option("numbers", self.numbers, ("mean", "median"))
+        check_weight_release(self)
         roles = self._roles(table)
+        weights = None if roles.weight is None else weights_of(table[roles.weight])
+        if weights is not None and roles.keeps_weight:
+            warn_of_rare_weights(weights, aggregation.method.k)
         rules = self._rules(table, aggregation.method.k, roles, sensitive)
         strata = aggregation.check_strata(roles.strata_of(table), len(table), rules)
         records = table[roles.quasi_identifiers]
@@ -370,7 +397,9 @@ class TableAggregator(
         labels, groups, cells = aggregation.run(problem, method, task)
         if uses_target(self):
             warn_if_homogeneous(labels, y, "column_weights='target'")
-        released = self._release_groups(encoder, records, numbers, labels, rules)
+        released = self._release_groups(encoder, records, numbers, labels, rules, weights)
+        if weights is not None and not roles.keeps_weight:
+            released[roles.weight] = mean_weights(roles.weight, weights, labels)
         check_released_names(released, roles)
         # Neither means that are kept nor losses reveal the only known value of a group.
         missing = encoder.coordinates.missing(numbers)
@@ -416,10 +445,16 @@ class TableAggregator(
         numbers: Floats,
         labels: Labels,
         rules: Rules,
+        weights: Floats | None,
     ) -> dict[Any, DataFrame]:
         """What groups are released as; warn of columns of which hardly anything is left."""
         released = encoder.released(
-            records, labels, numbers=self.numbers, categories=self.categories, units=rules.units
+            records,
+            labels,
+            numbers=self.numbers,
+            categories=self.categories,
+            units=rules.units,
+            weights=weights,
         )
         rare = encoder.coordinates.rare_shares(numbers)
         warn_of_lost_columns(records, released, labels, rare, encoder.k)
@@ -438,10 +473,11 @@ class TableAggregator(
         if roles.unit is not None:
             unit = table[roles.unit]
         # Constraints on amounts may be about any column.
-        amounts = [each.column for each in as_constraints(self.privacy) if each.is_about_amounts]
+        privacy = about_weights(self.privacy, roles.weight)
+        amounts = [each.column for each in privacy if each.is_about_amounts]
         others = [n for n in table.columns if n in amounts and n not in roles.sensitive]
         further = table[others] if others else None
-        return Rules.of_table(len(table), k, self.privacy, sensitive, unit, further)
+        return Rules.of_table(len(table), k, privacy, sensitive, unit, further)
 
     def _roles(self, table: DataFrame) -> TableRoles:
         """Check the names and the roles of columns, and warn of values that are written alike."""

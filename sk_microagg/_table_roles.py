@@ -18,11 +18,15 @@ class TableRoles:
     unit: Any
     released: list[Any]
     dropped: list[Any]
+    weight: Any = None
+    keeps_weight: bool = False
 
     @property
     def unchanged(self) -> list[Any]:
         """Columns that are released as they are, in the order of the table."""
-        return [name for name in self.released if name not in self.quasi_identifiers]
+        averaged = [] if self.weight is None or self.keeps_weight else [self.weight]
+        changed = [*self.quasi_identifiers, *averaged]
+        return [name for name in self.released if name not in changed]
 
     @property
     def exposed(self) -> list[Any]:
@@ -39,10 +43,11 @@ class TableRoles:
         quasi_identifiers = estimator.quasi_identifiers
         given = {
             role: as_names(getattr(estimator, role, None), role, names)
-            for role in ("sensitive", "unit", "strata", "drop")
+            for role in ("sensitive", "unit", "strata", "weight", "drop")
         }
-        if len(given["unit"]) > 1:
-            raise ValueError(f"unit={estimator.unit!r} must be one column or None.")
+        for role in ("unit", "weight"):
+            if len(given[role]) > 1:
+                raise ValueError(f"{role}={getattr(estimator, role)!r} must be one column or None.")
         is_auto = isinstance(quasi_identifiers, str) and quasi_identifiers == "auto"
         if not is_auto or "auto" in names:
             given["quasi_identifiers"] = as_names(quasi_identifiers, "quasi_identifiers", names)
@@ -63,6 +68,8 @@ class TableRoles:
             given["unit"][0] if given["unit"] else None,
             [name for name in names if name not in dropped],
             [name for name in names if name in dropped],
+            given["weight"][0] if given["weight"] else None,
+            getattr(estimator, "weight_release", None) == "keep",
         )
 
 

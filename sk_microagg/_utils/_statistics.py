@@ -24,7 +24,7 @@ def group_sizes(labels: Labels) -> Labels:
     return np.bincount(labels)
 
 
-def group_means(X: Any, labels: Labels) -> Any:
+def group_means(X: Any, labels: Labels, weights: Floats | None = None) -> Any:
     """Return the mean of each group, shape (n_groups, n_features), for labels numbered from 0."""
     if isinstance(X, CodedPoints):
         return X.means(group_means(X.numbers, labels), labels)
@@ -33,12 +33,15 @@ def group_means(X: Any, labels: Labels) -> Any:
     first = np.empty(len(sizes), dtype=np.intp)
     first[labels[::-1]] = np.arange(len(labels))[::-1]
     means = np.empty((len(sizes), X.shape[1]))
+    sums = sizes if weights is None else np.bincount(labels, weights)
     # As in Partition, deviations from one member are averaged: a column that is constant in a group
     # keeps its value to the last digit, and a large offset costs no accuracy.
     for j in range(X.shape[1]):
         base = X[first, j]
-        total = np.bincount(labels, X[:, j] - base[labels], len(sizes))
-        means[:, j] = base + total / sizes
+        deviations = X[:, j] - base[labels]
+        if weights is not None:
+            deviations *= weights
+        means[:, j] = base + np.bincount(labels, deviations, len(sizes)) / sums
     return means
 
 
@@ -112,12 +115,15 @@ def known_means(X: Array, labels: Labels, units: Array | None = None) -> Floats:
     return means
 
 
-def means_of_known(values: Array, labels: Labels, n_groups: int) -> Floats:
+def means_of_known(
+    values: Array, labels: Labels, n_groups: int, weights: Floats | None = None
+) -> Floats:
     """Mean of the known values of each group, of a single column; NaN where none is known."""
     known = ~np.isnan(values)
     groups, numbers = np.unique(labels[known], return_inverse=True)
     means = np.full(n_groups, np.nan)
-    means[groups] = group_means(values[known, None], numbers)[:, 0]
+    own = None if weights is None else weights[known]
+    means[groups] = group_means(values[known, None], numbers, own)[:, 0]
     return means
 
 

@@ -98,9 +98,10 @@ def order_by_values(rules: Iterable[Rule]) -> Any:
     """
     rules = [rule for rule in rules if not isinstance(rule.constraint, DistinctUnits)]
     columns = [
-        rule.values
+        rule.values["amount"] if rule.constraint.is_about_amounts else rule.values
         for rule in rules
-        if rule.values.dtype.kind in "iuf" and not isinstance(rule.constraint, UnitShare)
+        if rule.constraint.is_about_amounts
+        or (rule.values.dtype.kind in "iuf" and not isinstance(rule.constraint, UnitShare))
     ]
     if not columns:
         # Not by the numbers of units, which say nothing.

@@ -208,7 +208,13 @@ class CategoryColumn:
         )
 
     def modes(
-        self, column: Series, labels: Labels, n_groups: int, k: int, units: Array | None = None
+        self,
+        column: Series,
+        labels: Labels,
+        n_groups: int,
+        k: int,
+        units: Array | None = None,
+        weights: Floats | None = None,
     ) -> Series:
         """The most frequent value of each group, with the type of the column.
 
@@ -234,6 +240,9 @@ class CategoryColumn:
         units : ndarray of shape (n_samples,) or None, default=None
             Who each record belongs to, numbered from 0; None if each belongs to somebody else.
 
+        weights : ndarray of shape (n_samples,) or None, default=None
+            How often each record counts; None for once.
+
         Returns
         -------
         modes : pandas.Series
@@ -243,7 +252,7 @@ class CategoryColumn:
         n_codes = len(different) + 1
         codes = np.where(codes < 0, n_codes - 1, codes)
         in_table = np.bincount(codes, minlength=n_codes)
-        positions = mode_positions(codes, in_table, labels, n_groups, k, units)
+        positions = mode_positions(codes, in_table, labels, n_groups, k, units, weights=weights)
         if not can_be_missing(column) and (positions < 0).any():
             most_frequent = np.argmax(in_table)
             if n_people(codes, n_codes, units)[most_frequent] >= k:
@@ -349,6 +358,7 @@ def mode_positions(
     k: int,
     units: Array | None = None,
     people_in_table: Labels | None = None,
+    weights: Floats | None = None,
 ) -> Labels:
     """A record of each group that has its most frequent value."""
     n_codes = len(in_table)
@@ -356,14 +366,16 @@ def mode_positions(
         labels * n_codes + codes, return_index=True, return_counts=True
     )
     group, code = np.divmod(pairs, n_codes)
-    people = in_group
-    if units is not None:
-        people = n_people(np.searchsorted(pairs, labels * n_codes + codes), len(pairs), units)
+    people, heaviness = in_group, in_group
+    if units is not None or weights is not None:
+        pair_of = np.searchsorted(pairs, labels * n_codes + codes)
+        people = n_people(pair_of, len(pairs), units)
+        heaviness = np.bincount(pair_of, weights)
     if people_in_table is None:
         people_in_table = in_table if units is None else n_people(codes, n_codes, units)
     is_shared = np.append(people_in_table[: n_codes - 1] >= k, True)  # missing values may be shown
     may_be_released = (people > 1) | is_shared[code]
-    order = np.lexsort((code, -in_table[code], -in_group, group))
+    order = np.lexsort((code, -in_table[code], -heaviness, group))
     order = order[may_be_released[order]]
     found, best = np.unique(group[order], return_index=True)
     positions = np.full(n_groups, -1)

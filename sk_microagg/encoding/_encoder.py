@@ -166,6 +166,7 @@ class TableEncoder:
         numbers: Literal["mean", "median"] = "mean",
         categories: Literal["mode", "shares", "generalize"] = "mode",
         units: Array | None = None,
+        weights: Floats | None = None,
     ) -> dict[Any, DataFrame]:
         """The row that each group is released as.
 
@@ -186,6 +187,9 @@ class TableEncoder:
         units : ndarray of shape (n_records,) or None, default=None
             Who each record belongs to, numbered from 0; None if each belongs to somebody else.
 
+        weights : ndarray of shape (n_records,) or None, default=None
+            How often each record counts in means, shares and most frequent values; None for once.
+
         Returns
         -------
         rows : dict
@@ -194,7 +198,7 @@ class TableEncoder:
         n_groups = int(labels.max()) + 1
         return {
             column.name: self._released(
-                column, table[column.name], labels, n_groups, numbers, categories, units
+                column, table[column.name], labels, n_groups, numbers, categories, units, weights
             )
             for column in self.columns
         }
@@ -208,16 +212,18 @@ class TableEncoder:
         numbers: str,
         categories: str,
         units: Array | None,
+        weights: Floats | None,
     ) -> DataFrame:
         if isinstance(column, ON_A_LINE):
-            averages = group_averages(column.values(cells), labels, n_groups, numbers, cells, units)
+            values = column.values(cells)
+            averages = group_averages(values, labels, n_groups, numbers, cells, units, weights)
             return column.released(averages, cells).to_frame()
         if categories == "mode":
-            return column.modes(cells, labels, n_groups, self.k, units).to_frame()
+            return column.modes(cells, labels, n_groups, self.k, units, weights).to_frame()
         if categories == "generalize":
             return column.generalized(cells, labels, n_groups).to_frame()
         names, indicators = column.shares(cells)
-        return _frame(names, group_means(indicators, labels))
+        return _frame(names, group_means(indicators, labels, weights))
 
     def formatted(
         self, table: DataFrame, *, categories: Literal["mode", "shares", "generalize"] = "mode"

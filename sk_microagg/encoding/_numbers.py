@@ -147,10 +147,11 @@ def group_averages(
     average: str,
     like: Series,
     units: Array | None = None,
+    weights: Floats | None = None,
 ) -> Floats:
     """Mean or median of the known values of each group; NaN where too few are known."""
     if average == "mean":
-        averages = means_of_known(values, labels, n_groups)
+        averages = means_of_known(values, labels, n_groups, weights)
     else:
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         known = ~np.isnan(values)
