@@ -69,6 +69,7 @@ def table(X):
 MODELS = {"numbers": (MicroAggregator(k=5), lambda X: X), "table": (TableAggregator(k=5), table)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "make"), MODELS.values(), ids=MODELS)
 def test_a_model_without_cells_tells_its_release_and_nothing_else(estimator, make, tmp_path):
     X = make(people(200, AGES, RATINGS))

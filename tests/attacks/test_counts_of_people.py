@@ -122,6 +122,7 @@ def table_of_visits():
     return pd.DataFrame(values, columns=["age", "weight"]).assign(person=people)
 
 
+@pytest.mark.slow
 def test_a_report_tells_nothing_of_one_person_with_many_rows(visits, tmp_path):
     visits.loc[:11, "weight"] = np.nan
     aggregator = TableAggregator(K, unit="person")

@@ -74,6 +74,7 @@ def test_a_bound_stops_the_attack(visits, kind, share):
     assert aggregator.n_groups_ > 5
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("options", [[], ["--unit-share", "0.5"]])
 def test_the_command_line_says_what_the_attack_achieves(visits, options, tmp_path, capsys):
     from sk_microagg.cli import main
@@ -96,6 +97,7 @@ def test_the_command_line_says_what_the_attack_achieves(visits, options, tmp_pat
     assert right**2 <= told + 0.001
 
 
+@pytest.mark.slow
 def test_a_report_tells_how_often_attacks_succeed_where_enough_people_are_affected(
     visits, tmp_path
 ):

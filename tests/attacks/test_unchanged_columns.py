@@ -56,7 +56,7 @@ def told(page):
     return int(figure) / 100
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("coarseness", [0.1, 5, 20, 60])
 @pytest.mark.parametrize("n_rows_each", [1, 3])
 def test_a_report_tells_no_less_than_intruders_achieve(tmp_path, coarseness, n_rows_each):
@@ -79,6 +79,7 @@ def test_a_report_tells_no_less_than_intruders_achieve(tmp_path, coarseness, n_r
     assert "weight, height and glucose" in text
 
 
+@pytest.mark.slow
 def test_three_exact_measurements_are_no_anonymous_table(tmp_path, capsys):
     table = draw(0.01).drop(columns="person")
     table.to_csv(tmp_path / "people.csv", index=False)
@@ -117,6 +118,7 @@ def report_on(table, folder, **roles):
     return path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_no_green_mark_where_a_column_doubles_the_risk(tmp_path):
     text = report_on(grouped(), tmp_path, drop="person")
     assert "✓" not in text
@@ -127,6 +129,7 @@ def test_no_green_mark_where_a_column_doubles_the_risk(tmp_path):
     assert Reader(text).row("Expected re-identifications") == ["20%", "at most 20% (1 in 5)"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_unchanged", [False, True])
 def test_no_green_mark_where_one_person_has_most_rows_of_a_group(tmp_path, has_unchanged):
     table = grouped().assign(sex="f")[["age", "person"] + ["sex"] * has_unchanged]
@@ -137,6 +140,7 @@ def test_no_green_mark_where_one_person_has_most_rows_of_a_group(tmp_path, has_u
     assert "✓" not in text
 
 
+@pytest.mark.slow
 def test_the_command_line_tells_what_the_report_tells(tmp_path, capsys):
     table = grouped().assign(sex=np.tile([*"mffff"], 40)).drop(columns="person")
     table.to_csv(tmp_path / "people.csv", index=False)
@@ -173,6 +177,7 @@ def test_the_command_line_counts_people(tmp_path, capsys):
     assert found["unique"] is found["unique_with_release"] is None
 
 
+@pytest.mark.slow
 def test_what_is_declared_sensitive_is_assumed_to_be_unknown(tmp_path, capsys):
     draw(0.01).drop(columns="person").to_csv(tmp_path / "people.csv", index=False)
     paths = [str(tmp_path / name) for name in ("people.csv", "release.csv", "report.html")]

@@ -42,6 +42,7 @@ SMALL = {"n": 60, "d": 2, "k": 3, "seed": 0}
 
 
 # What a script measures in a process of its own, here on few records.
+@pytest.mark.slow
 @in_one_case(
     ("script", "function", "cell"),
     [

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from marks import in_one_case
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
@@ -58,6 +59,7 @@ def test_it_continues_from_the_last_iterate():
     assert_allclose(case.worth @ mean, case.best(), rtol=2e-3)
 
 
+@pytest.mark.slow
 def test_it_stops_at_the_deadline():
     case = Program(0, n_records=2000, n_columns=20_000)
     duals, use = case.lowest.copy(), np.zeros(len(case.cost))

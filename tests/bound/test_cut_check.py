@@ -64,6 +64,7 @@ def test_no_larger_set_within_a_cut_violates_its_constraint_afterward(k):
             assert case.excess(members, case.duals) > 0, seed
 
 
+@pytest.mark.slow
 @in_one_case("k", [2, 3, 4])
 def test_a_search_that_is_cut_short_lowers_duals_enough(k):
     for seed, node_limit in itertools.product(range(8), (0, 1, 5)):

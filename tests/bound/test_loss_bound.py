@@ -87,6 +87,7 @@ def test_cuts_prove_that_a_group_of_five_is_best(counting_work):
     assert_allclose(value_of_program(X, 3) / sst(X), 5 / 6 * best, rtol=1e-6)
 
 
+@pytest.mark.slow
 @given(
     name=st.sampled_from(sorted(TABLES)),
     n=st.integers(1, 60),

@@ -173,6 +173,7 @@ class TestTimeLimit:
         # At most ten readings of the clock after the deadline, by loops that then end.
         assert clock.now - start < 2.5
 
+    @pytest.mark.slow
     def test_a_repair_that_takes_long_is_given_up_and_tried_with_a_shorter_step(
         self, set_clock, counting_work
     ):

@@ -73,6 +73,7 @@ def test_dbfs_on_many_records():
         assert same_partition(DBFS(), oracles.dbfs, X, 15), table
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60), d=st.integers(1, 4), k=st.integers(1, 9)
@@ -125,6 +126,7 @@ def test_same_partition_from_two_threads_at_once():
         assert np.array_equal(alone, together), builder
 
 
+@pytest.mark.slow
 @in_one_case("builder", [MDAV("nc"), CBFS("nc"), GSMS()])
 def test_groups_of_hundreds(builder):
     oracle = {MDAV: oracles.mdav, CBFS: oracles.cbfs, GSMS: oracles.gsms}[type(builder)]

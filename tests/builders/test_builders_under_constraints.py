@@ -39,6 +39,7 @@ tables = given(
 )
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("name", BUILDERS)
 @settings(deadline=None, max_examples=20)
 @tables

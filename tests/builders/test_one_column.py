@@ -22,6 +22,7 @@ def exact_error(X, labels):
     return sum(ExactRuns(group).error(0, len(group)) for group in groups)
 
 
+@pytest.mark.slow
 @in_one_case(("n", "k"), [(1, 1), (5, 2), (6, 3), (8, 2), (8, 3), (9, 4), (5, 5)])
 def test_no_partition_at_all_is_better(n, k):
     for table, make in TABLES.items():
@@ -47,6 +48,7 @@ def test_no_search_is_better(seed, table, n, k):
         assert best <= other * (1 + ROUNDING)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(
     seed=st.integers(0, 2**32 - 1),

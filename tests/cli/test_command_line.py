@@ -84,6 +84,7 @@ def as_values(request):
     return {**vars(request), "privacy": privacy, "command": None}
 
 
+@pytest.mark.slow
 @given(requests())
 @settings(max_examples=50)
 @example((ReleaseRequest("i.csv", "o.csv", drop=["a,b"]), ["a", "b", "a,b"]))

@@ -34,6 +34,7 @@ def test_the_demo_shows_the_patients_of_the_documentation(run, tmp_path, monkeyp
         assert run(*arguments).code == 0
 
 
+@pytest.mark.slow
 def test_a_table_to_try_the_commands_on(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outcome = run("demo", "--write", "my visits.csv")
@@ -50,6 +51,7 @@ def test_a_table_to_try_the_commands_on(run, tmp_path, monkeypatch):
     }
 
 
+@pytest.mark.slow
 def test_the_table_needs_no_pandas(command, tmp_path):
     # A module that is None cannot be imported.
     without = "import sys; sys.modules['pandas'] = None; from sk_microagg.cli import main; "

@@ -56,6 +56,7 @@ def test_other_tables(name):
     assert_shuffles_are_noticed(SYNTHETIC[name], (1, 3, 5, 10))
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("name", SYNTHETIC)
 @pytest.mark.parametrize("builder", ["mdav", "in row order"])
 def test_no_loss_is_too_large(name, builder):

@@ -37,6 +37,7 @@ def test_a_transcript_is_rewritten(tmp_path, monkeypatch):
     assert rewritten(rewritten(page)) == rewritten(page)
 
 
+@pytest.mark.slow
 def test_commands_of_the_readme(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     readme = (ROOT / "README.md").read_text()

@@ -50,6 +50,7 @@ def write_table(tmp_path):
 # The command line
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o666])
 def test_a_release_is_as_private_as_the_table(run, table, suffix, mode):
@@ -58,6 +59,7 @@ def test_a_release_is_as_private_as_the_table(run, table, suffix, mode):
     assert mode_of(table / f"out{suffix}") == mode & 0o644
 
 
+@pytest.mark.slow
 def test_a_report_is_as_private_as_the_table(run, table):
     pytest.importorskip("matplotlib", reason="draws the report")
     (table / "in.csv").chmod(0o640)

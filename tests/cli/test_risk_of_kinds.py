@@ -33,6 +33,7 @@ def linked(outcome):
     return re.search(r"^linked.*\nre-identified.*$", outcome.out, re.MULTILINE)[0]
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("method", ["aggregate", "kaim"])
 @pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
 def test_how_values_are_written_does_not_matter(run, tables, tmp_path, method, suffix):

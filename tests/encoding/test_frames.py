@@ -71,6 +71,7 @@ COLUMNS = {
 every_column = in_one_case("column", COLUMNS)
 
 
+@pytest.mark.slow
 @every_column
 @in_one_case("categories", ["mode", "generalize"])
 def test_polars_and_arrow_keep_their_schema(column, categories):

@@ -201,6 +201,7 @@ def assert_transform_is_the_release(model, table, released):
         assert all(map(is_same, moved[name], cells))
 
 
+@pytest.mark.slow
 @every_library
 def test_tables(library):
     for seed in FEW[library]:

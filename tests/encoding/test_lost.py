@@ -70,6 +70,7 @@ def with_towns(n_towns):
     return pd.DataFrame({"age": rng.integers(20, 80, 400), "town": towns})
 
 
+@pytest.mark.slow
 @in_one_case("categories", ["mode", "shares", "generalize"])
 def test_values_that_are_mostly_rare(categories):
     """The loss falls when k passes their frequency, although less of them is left."""

@@ -67,6 +67,7 @@ def table(tmp_path_factory):
 ROLES = {"person": "unit", "region": "stratum", "illness": "sensitive"}
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("roles", "changes"),
     [
@@ -217,6 +218,7 @@ def test_a_sheet_that_is_not_the_first(explored, tmp_path):
     assert page.run("preview")["n_records"] == 30
 
 
+@pytest.mark.slow
 def test_hierarchies(explored, table, facts_of, tmp_path):
     folder = tmp_path / "trees"
     folder.mkdir()
@@ -295,6 +297,7 @@ def sampled(tmp_path, monkeypatch):
     return tmp_path / "large.csv"
 
 
+@pytest.mark.slow
 def test_a_sampled_table_with_a_hierarchy_of_numbers(explored, sampled):
     folder = sampled.parent / "trees"
     folder.mkdir()

@@ -117,6 +117,7 @@ def test_the_command_means_what_was_chosen(choice, method):
     assert typed_again(request, names) == request
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(NAMES)
 def test_one_hostile_name_can_be_dropped(name):

@@ -88,7 +88,7 @@ def test_the_table_with_its_first_rows(explored, table, rows):
     assert secrets_in(description, rows) == set()
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", range(len(ROLES)))
 @pytest.mark.parametrize("method", ["aggregate", "kaim"])
 def test_no_job_tells_of_single_records(explored, table, rows, turn, method):
@@ -152,6 +152,7 @@ def test_errors_of_a_sample_quote_no_stratum(explored, table, rows, monkeypatch)
     assert secrets_in(error.value.in_words(PAGE), rows) == set()
 
 
+@pytest.mark.slow
 def test_losses_and_bounds_have_few_digits(explored, table):
     page = explored(table)
     roles = {"odd": "drop"}
@@ -241,6 +242,7 @@ def drawn(preview):
     return preview["columns"][0]["distribution"]
 
 
+@pytest.mark.slow
 def test_the_ends_of_several_previews_tell_no_value(previews_of):
     """The first of k values is k times their mean, less k - 1 times the mean of the others."""
     errors = []
@@ -286,6 +288,7 @@ def test_the_losses_of_several_previews_tell_no_value(previews_of):
     assert np.median(errors) > 5 * np.median(np.diff(scores[150:175]))
 
 
+@pytest.mark.slow
 def test_what_is_shown_of_the_original_does_not_depend_on_k(explored, table):
     page = explored(table, "--no-preview")
     roles = {"odd": "drop", "count": "quasi_identifier", "person": "drop"}
@@ -353,6 +356,7 @@ def test_distances_from_the_whole_table_are_coarse(explored, write_rows, tmp_pat
     assert shown == {0.2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [8, 25])
 def test_names_of_people_with_several_rows(explored, write_rows, tmp_path, n_rows):
     rows = [[f"Anna Muster{i}", 30 + i % 20, f"{j % 3}"] for i in range(40) for j in range(n_rows)]

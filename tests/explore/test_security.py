@@ -50,6 +50,7 @@ def test_without_the_token_there_is_nothing(visits_server, path):
     assert visits_server.ask("GET", f"/{token}").status == 404
 
 
+@pytest.mark.slow
 def test_what_the_browser_was_started_with_is_valid_once(visits, tmp_path):
     opened = tmp_path / "opened"
     with serve(visits, browser=opened) as server:

@@ -145,6 +145,7 @@ def test_decimals(cells, decimals):
     assert column(*cells).notation.decimals == decimals
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 @example([2.0**-24])
@@ -315,6 +316,7 @@ def test_why_no_numbers():
 YEARS = st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2250, 1, 1))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(YEARS, min_size=1))
 def test_times_are_read_as_they_are_written(moments):

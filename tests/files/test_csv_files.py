@@ -106,6 +106,7 @@ def test_round_trip(tmp_path, sep, is_compressed):
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1), st.sampled_from([",", ";", "\t", "|", " "]))
 def test_round_trip_of_any_text(tmp_path_factory, rows, sep):

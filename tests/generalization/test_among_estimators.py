@@ -47,6 +47,7 @@ def expected_failed_checks(estimator):
 knows_training_data = pytest.mark.filterwarnings("ignore:transform was given the training data")
 
 
+@pytest.mark.slow_but_first
 @knows_training_data
 @with_checks([KAIM()], expected_failed_checks=expected_failed_checks)
 def test_scikit_learn_check(estimator, check):
@@ -60,6 +61,7 @@ def test_scikit_learn_check_of_others(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow_but_first
 @knows_training_data
 @with_checks(
     [KAIM(refiner=None, distance="entropy"), KMember(incomplete="keep")],

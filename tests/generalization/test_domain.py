@@ -137,6 +137,7 @@ def test_text_of_any_characters_is_a_value():
 steps = st.lists(st.integers(1, 5), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(-9, 9), steps, st.data())
 def test_numbers_are_in_the_bins_given_by_the_edges(first, widths, data):

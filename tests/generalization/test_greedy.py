@@ -51,6 +51,7 @@ def assert_same_groups(rng, n, k, kinds, method, missing=0.15):
     assert np.bincount(labels).min() >= k
 
 
+@pytest.mark.slow_but_first
 @every_method
 @settings(deadline=None, max_examples=40)
 @given(seed=seeds, n=st.integers(1, 50), k=st.integers(1, 7), kinds=few_columns)

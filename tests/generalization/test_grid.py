@@ -272,6 +272,7 @@ def test_loss_of_bins_does_not_reveal_the_range_of_the_numbers():
     assert losses == {(0.1 + 0.9) / 2}
 
 
+@pytest.mark.slow
 def test_census_shows_no_number_of_a_single_person(data_folder, monkeypatch):
     if not (data_folder / "census.csv").exists():
         pytest.skip("needs census.csv in the folder that SK_MICROAGG_DATA names")

@@ -85,6 +85,7 @@ shapes = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(shapes, st.data())
 def test_a_tree_does_not_depend_on_the_form_it_is_given_in(shape, data):
@@ -116,6 +117,7 @@ def paths_with_few_labels(draw):
     return [(str(leaf), *draw(above), "*") for leaf in draw(st.permutations(range(n_leaves)))]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(paths_with_few_labels(), st.data())
 def test_nodes_with_one_label_in_several_places_are_distinct(rows, data):

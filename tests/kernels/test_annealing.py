@@ -138,6 +138,7 @@ def test_same_partitions_where_most_changes_cost_nothing(k, unit):
             assert_same_way(X, k, rng, ALL_STAGES[stages], 0.2)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(drawn=cases(n=90, d=5, k=(2, 6)))
 def test_sizes_stay_from_k_to_2k_minus_1_and_the_sse_is_that_of_the_labels(drawn):

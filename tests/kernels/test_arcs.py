@@ -86,6 +86,7 @@ def pairs_of_rivals(X, labels, weights, margin):
     return pairs
 
 
+@pytest.mark.slow
 @in_one_case("table", ["normal", "grid", "duplicates", "one_far_away"])
 @in_one_case(
     ("n", "d", "m", "n_records"), [(1600, 8, 8, None), (1530, 20, 3, 1000), (1900, 9, 200, 10**9)]
@@ -100,6 +101,7 @@ def test_in_many_columns_arcs_lead_to_the_nearest_groups(table, n, d, m, n_recor
     assert pairs_with_arcs(graph) == unordered(np.repeat(labels[:n_records], m), near.ravel())
 
 
+@pytest.mark.slow
 @in_one_case("table", sorted(HARD_TABLES.keys() - {"constant"}))
 @in_one_case("d", [2, 8])
 def test_every_group_has_arcs_to_near_ones(table, d):

@@ -86,6 +86,7 @@ def test_the_unit_of_the_table_does_not_matter(exponent):
         assert np.array_equal(descend(X, labels, k), descend(2.0**exponent * X, labels, k))
 
 
+@pytest.mark.slow
 @in_one_case("seed", [None, 7])
 def test_no_pair_can_be_improved_in_the_end(seed):
     for table in EXACT_TABLES:

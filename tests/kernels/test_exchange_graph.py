@@ -113,6 +113,7 @@ def test_there_are_weights_unless_a_cycle_has_negative_cost(table):
     assert n_without or table == "constant"
 
 
+@pytest.mark.slow
 @in_one_case("table", EXACT_TABLES)
 def test_a_wall_is_the_least_cost_of_a_record_without_a_twin_on_the_other_side(table):
     for case in CASES:
@@ -144,6 +145,7 @@ def test_arcs_are_added_for_records_and_groups():
     ]
 
 
+@pytest.mark.slow
 @in_one_case("table", EXACT_TABLES)
 @in_one_case("margin", [0.0, 1.0])
 def test_canceling_cycles_lowers_the_sse_and_keeps_sizes(table, margin):

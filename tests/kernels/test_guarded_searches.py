@@ -72,6 +72,7 @@ def anneal(annealer, n, temperature, n_passes, chance_of_jump=0.1):
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(drawn=tables.cases(k=(2, 6)), kinds=st.lists(STRICT_ONES, min_size=1, max_size=3))
 def test_annealing_leaves_no_group_that_violates_a_guard(drawn, kinds):
@@ -221,7 +222,7 @@ def assert_no_move_improves(X, labels, case, k):
 
 # Gains that are denormal numbers, or 0, are mostly rounding. One after another, each table meets
 # each kind of guard, each size and each seed.
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_strict_kind
 def test_descent_ends_where_no_allowed_move_improves(kind):
     sizes = itertools.cycle([(2, 24), (3, 33), (3, 33), (2, 24)])

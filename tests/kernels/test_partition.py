@@ -257,6 +257,7 @@ def move(plain, group_of, records, number):
         group_of[record] = number
 
 
+@pytest.mark.slow
 @in_one_case("n_groups", [20, 200])
 def test_distill_takes_the_nearest_excess_record_each_time(n_groups):
     # A few larger groups are scanned, many are searched through the tree.

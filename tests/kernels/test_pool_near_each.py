@@ -45,6 +45,7 @@ def test_near_records_are_distinct_other_ones_in_the_order_of_their_distance(dra
     assert np.all(np.diff(distances, axis=1) >= -1e-12 * distances.max())
 
 
+@pytest.mark.slow
 @in_one_case("table", TABLES)
 @in_one_case("n", [2, 3, 16, FEWEST_FOR_TREE - 1])
 def test_all_distances_are_compared_where_there_are_few_records(table, n):
@@ -74,6 +75,7 @@ def test_most_near_records_are_the_nearest_and_the_others_not_much_farther_away(
     assert near.mean() < 1.1 * exact.mean()
 
 
+@pytest.mark.slow
 @in_one_case("table", SPREAD_OUT)
 @in_one_case("d", [1, 3, 8])
 def test_no_near_record_is_twice_as_far_away_as_the_last_of_the_nearest(table, d):

@@ -128,6 +128,7 @@ def assert_same_as_a_scan_until_empty(rng, case, distance):
         assert [row for row in range(-1, case.n + 1) if row in pool] == sorted(left)
 
 
+@pytest.mark.slow_but_first
 @every_distance
 @settings(deadline=None, max_examples=40)
 @given(seed=seeds, n=st.integers(1, 70), kinds=few_columns)
@@ -233,6 +234,7 @@ def assert_same(partition, plain):
 SIZES = {"seed": seeds, "n": st.integers(1, 30), "k": st.integers(1, 5), "kinds": few_columns}
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(**SIZES)
 def test_equals_a_partition_from_scratch_after_any_changes(seed, n, k, kinds):
