@@ -226,7 +226,7 @@ def test_refiners_benchmark_measures_loss_time_and_memory(tmp_path):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_refiners_benchmark_proves_bounds_of_real_data(data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
     proven = refiners.measure_cell({"data": "Tarragona", "k": 5, "prove": 0.5})
@@ -246,7 +246,7 @@ def test_speed_is_measured(task):
     assert max(_speed.measure_task(task).values()) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize(
     "task",
     [
@@ -326,7 +326,7 @@ def test_kaim_benchmark_has_all_cells(tmp_path, adult):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize(
     ("method", "estimator"),
     [
@@ -346,7 +346,7 @@ def test_kaim_benchmark_measures_what_the_estimators_do(method, estimator, adult
     assert measured["smallest_group"] == estimator.group_sizes_.min()
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_kaim_benchmark_samples_and_deletes_nested(adult):
     table = adult.data[:, :8]
     np.testing.assert_array_equal(kaim.sample(len(table), 8), table)
@@ -361,7 +361,7 @@ def test_kaim_benchmark_samples_and_deletes_nested(adult):
         kaim.delete(X, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_kaim_benchmark_takes_other_hierarchies(tmp_path, adult):
     for name in adult.feature_names[1:-1]:
         (tmp_path / f"{name}.csv").write_text(

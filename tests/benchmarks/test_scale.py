@@ -190,14 +190,14 @@ def test_small_group_is_pointed_out(run_pretending):
     assert printed.count("smallest group has 4 records\n") == 8
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_cell_that_cannot_run_says_why():
     cell = {"part": "growth", "data": "normal", "n": 3, "d": 2, "method": "defaults"}
     measured = run_alone(scale.__file__, cell | {"jobs": 1, "k": 5}, timeout=60)
     assert measured["error"].startswith("ValueError: k=5")
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize("data", scale.DATA)
 def test_cell_measures_what_the_estimator_does(data):
     cell = {"part": "cuts", "data": data, "n": 600, "d": 3, "k": 5}

@@ -53,14 +53,14 @@ def test_at_the_smallest_numbers_of_records():
 
 
 # Enough records for the tree, the choice of scans and the sorted outermost records to matter. Each
-# builder gets each table, and each table is built upon in few and in many columns.
+# builder gets every second table, and each table is built upon in few and in many columns.
 @pytest.mark.slow
 @pytest.mark.parametrize("first_d", [3, 15])
 def test_same_partition_on_many_records(first_d):
     pairs = [pair for pair in GROWING if pair[1] is not oracles.dbfs]
     for i, (builder, oracle) in enumerate(pairs[first_d == 15 :: 2]):
-        for j, (table, make) in enumerate(TABLES.items()):
-            d = first_d if (i + j) % 2 else 18 - first_d
+        for j, (table, make) in enumerate([*TABLES.items()][i % 2 :: 2]):
+            d = first_d if (i // 2 + j) % 2 else 18 - first_d
             X = make(np.random.default_rng(d), 1200, d)
             assert same_partition(builder, oracle, X, 4), (builder, table, d)
 

@@ -63,7 +63,7 @@ def test_merging_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @tables
 def test_k_anonymity_first_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):
     rng, X, k = draw(seed, table, n, d, share)

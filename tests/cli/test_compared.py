@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from marks import in_one_case
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from sk_microagg import KAIM, MicroAggregator
@@ -73,8 +74,8 @@ def test_no_loss_is_too_large(name, builder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(30))
-@pytest.mark.parametrize("n", [4, 7, 12, 20])
+@in_one_case("seed", range(12))
+@in_one_case("n", [4, 7, 12, 20])
 def test_small_tables(n, seed):
     X = np.random.default_rng(seed).normal(size=(n, 2))
     for k in (1, 2, 3, n // 2, n):

@@ -221,6 +221,8 @@ def test_hostile_names_and_values_are_text(open_tab, tmp_path):
         tab.close()
 
 
+@pytest.mark.release
+@pytest.mark.release
 def test_names_of_people_have_a_hint(open_tab, tmp_path):
     with open(tmp_path / "visits.csv", "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(
@@ -238,6 +240,8 @@ def test_names_of_people_have_a_hint(open_tab, tmp_path):
         tab.close()
 
 
+@pytest.mark.release
+@pytest.mark.release
 def test_an_end_in_the_terminal_while_files_are_written(open_tab, here):
     with serve("visits.csv", cwd=here) as server:
         tab = open_tab(server.address)
@@ -258,6 +262,8 @@ def test_an_end_in_the_terminal_while_files_are_written(open_tab, here):
         tab.close()
 
 
+@pytest.mark.release
+@pytest.mark.release
 def test_a_column_that_is_not_clear(open_tab, tmp_path):
     rows = [[i % 9, i % 7] for i in range(40)]
     with open(tmp_path / "odd.csv", "w", encoding="utf-8", newline="") as file:
@@ -289,6 +295,8 @@ def overflow(page, width):
     return [width] if page.evaluate(is_wider) else []
 
 
+@pytest.mark.release
+@pytest.mark.release
 def test_keyboard_labels_widths_and_colors(open_tab, visits_server):
     tab = open_tab(visits_server.address, color_scheme="light")
     page = tab.page
@@ -328,6 +336,8 @@ def test_keyboard_labels_widths_and_colors(open_tab, visits_server):
     tab.close()
 
 
+@pytest.mark.release
+@pytest.mark.release
 def test_a_closed_tab_ends_its_work(open_tab, here):
     psutil = pytest.importorskip("psutil")
     with serve("visits.csv", cwd=here) as server:
@@ -352,6 +362,8 @@ def test_a_closed_tab_ends_its_work(open_tab, here):
         assert [path.name for path in here.iterdir()] == ["visits.csv"]
 
 
+@pytest.mark.release
+@pytest.mark.release
 def test_a_table_that_changes(open_tab, here):
     table = here / "visits.csv"
     with serve("visits.csv", "--no-preview", cwd=here) as server:

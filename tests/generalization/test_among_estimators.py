@@ -49,22 +49,22 @@ knows_training_data = pytest.mark.filterwarnings("ignore:transform was given the
 
 @pytest.mark.slow_but_first
 @knows_training_data
-@with_checks([KAIM()], expected_failed_checks=expected_failed_checks)
+@with_checks([KAIM(output="midpoint")], expected_failed_checks=expected_failed_checks)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
 @knows_training_data
-@with_checks([KAIM(output="midpoint"), KMember()], expected_failed_checks=expected_failed_checks)
-def test_scikit_learn_check_of_others(estimator, check):
+@with_checks([KMember()], expected_failed_checks=expected_failed_checks)
+def test_scikit_learn_check_of_k_member(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow_but_first
 @knows_training_data
 @with_checks(
-    [KAIM(refiner=None, distance="entropy"), KMember(incomplete="keep")],
+    [KAIM(), KAIM(refiner=None, distance="entropy"), KMember(incomplete="keep")],
     only=A_FEW,
     expected_failed_checks=expected_failed_checks,
 )

@@ -61,9 +61,13 @@ def test_groups_are_those_of_the_description(method, seed, n, k, kinds):
 
 @pytest.mark.slow
 @every_method
-@pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize(
-    "kinds", [["many numbers"], ["large tree", "decimals"], ["many numbers", "large tree", "deep"]]
+    ("kinds", "missing"),
+    [
+        (["many numbers"], 0.1),
+        (["large tree", "decimals"], 0.1),
+        (["many numbers", "large tree", "deep"], 0.0),
+    ],
 )
 def test_groups_in_columns_with_many_leaves_are_those_of_the_description(kinds, missing, method):
     assert_same_groups(np.random.default_rng(0), 330, 4, kinds, method, missing)

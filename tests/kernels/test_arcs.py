@@ -87,9 +87,16 @@ def pairs_of_rivals(X, labels, weights, margin):
 
 
 @pytest.mark.slow
-@in_one_case("table", ["normal", "grid", "duplicates", "one_far_away"])
 @in_one_case(
-    ("n", "d", "m", "n_records"), [(1600, 8, 8, None), (1530, 20, 3, 1000), (1900, 9, 200, 10**9)]
+    ("table", "n", "d", "m", "n_records"),
+    [
+        ("normal", 1600, 8, 8, None),
+        ("grid", 1600, 8, 8, None),
+        ("duplicates", 1530, 20, 3, 1000),
+        ("one_far_away", 1530, 20, 3, 1000),
+        ("normal", 1900, 9, 200, 10**9),
+        ("duplicates", 1900, 9, 200, 10**9),
+    ],
 )
 def test_in_many_columns_arcs_lead_to_the_nearest_groups(table, n, d, m, n_records):
     X = HARD_TABLES[table](np.random.default_rng(m), n, d)
