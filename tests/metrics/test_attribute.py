@@ -29,6 +29,7 @@ def people(n=300):
     )
 
 
+@pytest.mark.slow
 @every_table
 def test_success_is_that_of_plain_loops(make):
     X = make(np.random.default_rng(1), 40, 3)
@@ -112,6 +113,7 @@ def test_missing_values_do_not_count_and_are_no_guess():
     assert attribute_inference(release, X, "age") == AttributeInference(0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_records_that_are_not_in_the_release():
     X = people(600)
     inside, outside = X[:400], X[400:].reset_index(drop=True)
@@ -124,6 +126,7 @@ def test_records_that_are_not_in_the_release():
     assert attribute_inference(release[numbers], outside[numbers], "income").success > 0
 
 
+@pytest.mark.slow
 def test_a_control_is_asked_by_the_same_attacker():
     X = people(600)
     inside, outside = X[:400], X[400:].reset_index(drop=True)
@@ -140,6 +143,7 @@ def test_a_control_is_asked_by_the_same_attacker():
         assert same.control == same.success
 
 
+@pytest.mark.slow
 def test_a_control_of_other_values_and_types():
     X = people()
     others = pl.DataFrame({"age": [30, None], "ward": ["Z", "A"], "income": [3000.0, 3100.0]})
@@ -188,6 +192,7 @@ def test_of_many_records_some_are_asked_about():
         attribute_inference(release, X, 0, max_records=0)
 
 
+@pytest.mark.slow
 def test_the_order_of_released_rows_does_not_matter():
     X = people()
     release = TableAggregator(k=5).fit_transform(X)
@@ -196,6 +201,7 @@ def test_the_order_of_released_rows_does_not_matter():
         assert attribute_inference(shuffled, X, column) == attribute_inference(release, X, column)
 
 
+@pytest.mark.slow
 @in_one_case("frame", [pd.DataFrame, pl.DataFrame])
 def test_names_numbers_frames_and_arrays(frame):
     X = in_units(100)

@@ -54,6 +54,7 @@ def test_shares_are_those_of_plain_loops(make, share, d):
 few_numbers = st.sampled_from([-1.0, 0.0, -0.0, 1.0, 2.5, 4.0])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.data(), st.integers(1, 12), st.integers(1, 3), st.integers(0, 12))
 def test_ranks_with_ties(data, n, d, ranks):
@@ -124,6 +125,7 @@ def test_wider_intervals_disclose_more(metric):
         assert_array_equal(shares[-1], 1.0)
 
 
+@pytest.mark.slow
 @every_metric
 def test_larger_groups_disclose_less(metric):
     X = in_units()

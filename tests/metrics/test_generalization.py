@@ -170,6 +170,7 @@ def test_loss_of_a_release_is_that_of_the_estimator(seed, grid, distance):
     assert loss >= generalization_loss(X, release, hierarchies=HIERARCHIES)
 
 
+@pytest.mark.slow
 @every_seed
 @every_grid
 def test_loss_of_a_complete_table_is_that_of_the_estimator(seed, grid):

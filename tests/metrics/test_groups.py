@@ -101,6 +101,7 @@ def test_different_lengths_raise():
         homogeneity(RELEASE, ["f"] * 4)
 
 
+@pytest.mark.slow
 @in_one_case("npartitions", [1, 3, 20])
 def test_the_same_on_dask(npartitions):
     rng = np.random.default_rng(0)

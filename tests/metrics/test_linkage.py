@@ -70,6 +70,7 @@ def test_a_person_is_found_by_any_of_their_records(one_to_one, as_text):
 few_numbers = st.sampled_from([-1.0, 0.0, 1.0, 2.0, 4.0])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.data(), st.integers(1, 12), st.integers(1, 3))
 def test_ties_fall_to_the_lowest_row(data, n, d):
@@ -113,6 +114,7 @@ def test_positive_and_negative_zero_are_in_one_class():
     assert record_linkage(X, [[0.0], [-0.0]]).expected_if_linked == 0.5
 
 
+@pytest.mark.slow
 @in_one_case("d", [1, 3])
 def test_larger_groups_protect_better(d):
     X = in_units(600, d=d)

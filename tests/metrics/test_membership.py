@@ -75,6 +75,7 @@ def test_chance_has_no_advantage_on_average():
     assert np.all(np.abs(np.mean(advantages, axis=0)) < 0.04)
 
 
+@pytest.mark.slow
 def test_a_model_of_a_release_gives_less_away():
     members, others = halves(800)
     raw = RandomForestClassifier(30, random_state=0).fit(*members)
@@ -85,6 +86,7 @@ def test_a_model_of_a_release_gives_less_away():
     assert found[1].trained_advantage < found[0].trained_advantage / 2
 
 
+@pytest.mark.slow
 @in_one_case("model", [DecisionTreeRegressor(), RandomForestRegressor(20)])
 def test_regressors_are_attacked_by_their_squared_error(model):
     members, others = halves()
@@ -187,6 +189,7 @@ def test_decisions_that_are_not_understood():
     assert features.shape == (len(is_right), 1)
 
 
+@pytest.mark.slow
 def test_a_model_of_pairs_that_is_trained_on_a_release():
     members, others = halves(n_classes=3)
     models = [
@@ -227,6 +230,7 @@ def test_labels_alone_tell_whether_the_model_is_right():
     assert found.auc == pytest.approx(1 - tree.score(*others) / 2)
 
 
+@pytest.mark.slow
 def test_frames_and_text_labels():
     members, others = halves()
     frames = [pd.DataFrame(X, columns=list("abc")) for X, _ in (members, others)]
@@ -246,6 +250,7 @@ def test_frames_and_text_labels():
     assert of_frames == found
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_result():
     members, others = halves()
     forest = RandomForestClassifier(10, random_state=0).fit(*members)

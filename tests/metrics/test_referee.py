@@ -32,6 +32,7 @@ def assert_referee_agrees(release, k):
     assert (uniqueness(release) == 0) == (level > 1)
 
 
+@pytest.mark.slow
 @every_data
 @every_k
 @in_one_case("decimals", [None, 1, 0])
@@ -89,6 +90,7 @@ def assert_referee_agrees_on(release, sensitive):
     return entropy
 
 
+@pytest.mark.slow
 @every_data
 @in_one_case("k", [10, 25, 40])
 def test_diversity_and_closeness_of_numbers(data, k):
@@ -98,6 +100,7 @@ def test_diversity_and_closeness_of_numbers(data, k):
     assert_referee_agrees_on(release, np.minimum(loaded.target, 60))  # many large ones are equal
 
 
+@pytest.mark.slow
 @every_data
 @in_one_case("k", [5, 40])
 def test_diversity_and_closeness_of_categories(data, k):
@@ -108,6 +111,7 @@ def test_diversity_and_closeness_of_categories(data, k):
     assert entropy > 1 or k == 5
 
 
+@pytest.mark.slow
 @in_one_case("k", [4, 12])
 def test_diversity_and_closeness_of_generalized_text(k):
     table = draw(150, k, share_missing=0)

@@ -30,6 +30,7 @@ def without_times(table):
     return table[[name for name in table.dtype.names if name != "seconds"]]
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_single_metrics():
     X = in_units()
     table = risk_utility(X, KS)
@@ -60,6 +61,7 @@ def test_more_privacy_costs_more():
     assert first["linked"] == first["expected_matches"] == 1
 
 
+@pytest.mark.slow
 def test_jobs_and_type_of_table_change_nothing():
     X = in_units()
     table = without_times(risk_utility(X, KS))
@@ -69,6 +71,7 @@ def test_jobs_and_type_of_table_change_nothing():
     assert_array_equal(without_times(risk_utility(frame, np.array(KS))), table)
 
 
+@pytest.mark.slow
 @in_one_case("make", TABLES.values())
 @in_one_case("d", [1, 2])
 def test_values_for_any_table_are_finite(make, d):
@@ -170,6 +173,7 @@ def test_constraints_are_kept():
     assert (table["homogeneity"] == 0).all()
 
 
+@pytest.mark.slow
 def test_units():
     X = in_units(120)
     visits = np.repeat(["Ann", "Bob", *range(40)], [30, 10, *[2] * 40])

@@ -199,6 +199,7 @@ def test_many_columns_are_no_sum(n_columns):
     assert determined_columns(numbers[:, :1], numbers[:, 1:]) == []
 
 
+@pytest.mark.slow
 @in_one_case("n", [3, 10, 30, 100, 400])
 def test_no_false_alarms(n):
     for seed in range(5):

@@ -163,6 +163,7 @@ def test_the_change_is_frozen_and_of_plain_floats():
         found.mean = 0.0
 
 
+@pytest.mark.slow
 @in_one_case("metric", [attribute_changes, correlation_change])
 @in_one_case("frame", [np.array, pd.DataFrame, pl.DataFrame])
 def test_order_of_records_does_not_matter(metric, frame):
@@ -215,6 +216,7 @@ def test_larger_groups_are_easier_to_distinguish(estimator):
     assert errors[-1] <= 0.25
 
 
+@pytest.mark.slow
 def test_a_linear_model_sees_no_difference_if_means_are_preserved():
     # This is why trees are the default.
     X = in_units(300, d=2)
@@ -282,6 +284,7 @@ def test_bad_options(options, error, message):
         propensity_mse(X, X, **({"cv": 2} | options))
 
 
+@pytest.mark.slow
 @in_one_case("n", [12, 24, 40])
 def test_small_tables_are_distinguished_as_well(n):
     X = np.random.default_rng(0).normal(size=(n, 2))

@@ -34,7 +34,7 @@ def attack(X, k=K, **parameters):
     return precisions(diagrams(pickle.loads(pickle.dumps(aggregator))), X)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_weights_do_not_reveal_records(model):
     for table in TABLES:

@@ -193,6 +193,7 @@ def test_under_t_closeness_a_guess_is_hardly_better_than_without_a_release(t):
     assert np.abs(found - is_ill.mean()).max() <= t + 1e-12
 
 
+@pytest.mark.slow
 def test_under_l_diversity_no_group_shares_one_value():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
@@ -227,7 +228,7 @@ def test_cuts_do_not_reveal_the_values_of_one_person(k):
 # Weights of models reveal no records, as without constraints.
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("table", sorted(TABLES))
 def test_weights_do_not_reveal_records(table):
     for role in ("strata", "units", "t-closeness"):

@@ -26,6 +26,7 @@ numbers = st.one_of(
 # A number between two values
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(st.tuples(numbers, numbers).filter(lambda pair: pair[0] != pair[1]))
 def test_the_coarsest_number_between_two_others(pair):

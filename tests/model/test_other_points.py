@@ -31,6 +31,7 @@ def have_weights(X, labels, points):
     return linprog(np.zeros(n_groups), rows, most, bounds=(-100, 100)).status == 0
 
 
+@pytest.mark.slow
 @in_one_case("seed", range(8))
 @in_one_case("shift", [0.01, 0.2, 1.0])
 def test_every_record_lies_in_its_own_cell_where_that_is_possible(seed, shift):

@@ -57,6 +57,7 @@ def test_same_blocks_as_the_oracle(table, seed, n, d, block_size, smallest, k):
     assert router.route(new).tolist() == [oracle.block_of(record) for record in new]
 
 
+@pytest.mark.slow
 @in_one_case("table", TABLES)
 @settings(deadline=None, max_examples=25)
 @some_blocks
@@ -199,6 +200,7 @@ def test_blocks_without_records_are_skipped():
 # Small blocks
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(seed=st.integers(0, 2**32 - 1), smallest=st.integers(1, 30))
 def test_no_small_block_is_left(seed, smallest):

@@ -144,6 +144,7 @@ class TestFromEstimator:
         first = loss_bound(scaled, 4, time_limit=0.2, return_trace=True)[1][0, 1]
         assert display.bound_.get_ydata()[0] == first
 
+    @pytest.mark.slow
     def test_blocks(self, X):
         aggregator = MicroAggregator(k=4, block_size=40).fit(X)
         assert aggregator.n_blocks_ > 1

@@ -46,6 +46,7 @@ def fitted(X):
     ).fit(X)
 
 
+@pytest.mark.slow
 def test_kinds_of_panels(X, aggregator):
     display = AttributeDisplay.from_estimator(aggregator, X)
     assert [column.name for column in display.columns] == NAMES
@@ -86,6 +87,7 @@ def test_histogram_of_dates_counts_days(X, aggregator):
     assert admitted.missing == ("1%", "0%")
 
 
+@pytest.mark.slow
 @in_one_case("hours", [30, 60, 24 * 45, 24 * 365, 24 * 900, 24 * 1500, 24 * 9000])
 def test_dates_of_any_span_have_ticks(hours):
     # Matplotlib warns if it finds no ticks, which is an error here.
@@ -175,6 +177,7 @@ def test_search_and_proof_with_missing_values(estimator):
     assert display.ax_.get_ylabel() == "information loss"
 
 
+@pytest.mark.slow
 def test_risk_and_utility_of_a_table(X, aggregator):
     display = RiskUtilityDisplay.from_estimator(aggregator, X, ks=[3, 6])
     table = risk_utility(X, [3, 6], estimator=aggregator)

@@ -84,6 +84,7 @@ def test_figures_are_those_of_plain_loops(name, column):
             assert constraint.measure(codes[labels == group], table) == figure
 
 
+@pytest.mark.slow
 @every_figure
 @in_one_case("column", COLUMNS)
 def test_a_guard_is_at_most_a_hair_stricter_than_the_plain_check(name, column):
@@ -138,6 +139,7 @@ values_and_groups = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(st.sampled_from(list(FIGURES)), values_and_groups, st.sampled_from([0.0, 0.1, 0.25, 0.6]))
 def test_a_union_of_good_groups_is_good(name, drawn, most):
@@ -189,6 +191,7 @@ def least_cost(costs):
     return linprog(costs.ravel(), A_eq=np.vstack([leave, arrive]), b_eq=amounts).fun
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=12), st.integers(0, 12))
 def test_the_largest_share_of_a_union_is_at_most_that_of_a_part(units, cut):

@@ -144,6 +144,7 @@ def test_number_of_jobs_changes_nothing(refiner, X, labels):
     assert len({search.n_iter_ for search in searches}) == 1
 
 
+@pytest.mark.slow_but_first
 @either
 @pytest.mark.parametrize("load", [lambda: load_wine().data, None], ids=["wine", "normal"])
 def test_transform_is_exact(refiner, load, X):
@@ -178,12 +179,14 @@ def test_a_time_limit_that_is_over_at_once_still_gives_a_partition(refiner, n_in
     assert search.trace_[-1, 2] <= (1 + 1e-12) * search.trace_[0, 2]
 
 
+@pytest.mark.slow_but_first
 @either
 def test_nothing_is_printed_by_default(refiner, X, labels, capsys):
     refiner.refine(X, labels, 4, random_state=0)
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow_but_first
 @either
 def test_verbose_prints_how_it_ended(refiner, X, labels, capsys):
     search = clone(refiner).set_params(verbose=1)
@@ -283,6 +286,7 @@ def test_a_callback_is_notified_of_the_search_and_can_end_it(refiner, X, labels)
     assert (search.n_iter_ > 0) == isinstance(search, Annealing)
 
 
+@pytest.mark.slow_but_first
 @either
 def test_a_callback_does_not_change_the_result(refiner, X, labels):
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")

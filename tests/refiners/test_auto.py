@@ -55,6 +55,7 @@ def test_less_loss_than_exchange(table, k):
 
 
 # Records of many unrelated columns have no neighbors that are much nearer than others.
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("d", [40, 100])
 @pytest.mark.parametrize("k", [2, 3])
 def test_with_many_records_of_unrelated_columns_it_is_no_worse_than_exchange(monkeypatch, d, k):

@@ -190,6 +190,7 @@ def test_a_region_of_one_group_changes_nothing(monkeypatch):
     assert np.array_equal(best, partitions[0])
 
 
+@pytest.mark.slow
 @in_one_case("node_limit", [1, 2])
 def test_with_few_nodes_the_result_is_still_a_partition(node_limit):
     X, partitions = local_optima()
@@ -219,6 +220,7 @@ def test_a_single_partition_cannot_be_improved():
     assert np.array_equal(recombined(pooled(X, 3, [labels]), labels), labels)
 
 
+@pytest.mark.slow
 @in_one_case("seconds", [math.inf, PLENTY])
 def test_with_reduced_costs_the_result_is_as_good_or_better_than_the_start(seconds):
     X, partitions = local_optima()

@@ -101,6 +101,7 @@ def test_a_time_limit_that_is_over_at_once_still_gives_a_partition():
     assert search.n_iter_ == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_init", [1, 3])
 def test_starts_are_part_of_the_time_limit(fake_clock, monkeypatch, n_init):
     X = np.random.default_rng(0).normal(size=(5000, 3))

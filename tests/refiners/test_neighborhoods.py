@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
@@ -33,6 +34,7 @@ def all_equal(X):
     return (X[0] == X).all()
 
 
+@pytest.mark.slow
 @in_one_case("table", ALL_TABLES)
 @settings(deadline=None, max_examples=20)
 @some_table
@@ -92,6 +94,7 @@ def test_labels_of_the_table_and_of_the_search_are_each_others_inverse(table, se
     assert np.array_equal(found.sorted_labels(found.labels_of_table(own)), own)
 
 
+@pytest.mark.slow
 @in_one_case("table", ALL_TABLES)
 @settings(deadline=None, max_examples=20)
 @some_table

@@ -49,6 +49,7 @@ def assert_valid(X, labels, refined, k=4):
     assert total_sse(X, refined) <= total_sse(X, labels)
 
 
+@pytest.mark.slow
 def test_ends_below_local_search_and_exchange(X, labels):
     refined = short().refine(X, labels, 4, random_state=0)
     for refiner in (LocalSearch(), Exchange()):
@@ -74,6 +75,7 @@ def test_ends_below_each_of_its_runs(X, labels, seed, monkeypatch):
     assert total_sse(X, refined) < min(runs)
 
 
+@pytest.mark.slow
 def test_a_partition_better_than_all_runs_is_kept_or_improved(X, labels):
     good = Annealing(max_iter=500_000).refine(X, labels, 4, random_state=0)
     refined = short(n_init=1, max_iter=1, annealing_max_iter=1).refine(X, good, 4, random_state=0)
@@ -134,6 +136,7 @@ def test_finds_the_optimum_of_few_records():
     assert total_sse(X, refined) == pytest.approx(least[-1], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_node_limit_1_still_gives_a_partition(X, labels):
     assert_valid(X, labels, short(node_limit=1).refine(X, labels, 4, random_state=0))
 
@@ -158,6 +161,7 @@ def test_time_limit_without_annealing_max_iter(X, labels, n_jobs):
     assert search.n_iter_ < 10**7
 
 
+@pytest.mark.slow
 def test_a_time_limit_that_is_not_reached_changes_nothing(X, labels):
     one, other = (
         short(time_limit=time_limit).refine(X, labels, 4, random_state=0)
@@ -166,6 +170,7 @@ def test_a_time_limit_that_is_not_reached_changes_nothing(X, labels):
     assert np.array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_disputed_records_are_annealed_alone(X, labels, monkeypatch):
     sizes = []
 
@@ -215,6 +220,7 @@ def test_without_time_for_a_relaxation_the_best_run_is_kept(X, labels, monkeypat
     assert search.n_iter_ > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_one_run_is_the_run_of_annealing(X, seed, set_clock, monkeypatch):
     # Time passes in annealing runs only, where every stage takes a hundredth of a second.
@@ -229,6 +235,7 @@ def test_one_run_is_the_run_of_annealing(X, seed, set_clock, monkeypatch):
     assert np.array_equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gap", "recombines"), [(0.005, True), (0.5, False)])
 def test_a_trial_decides_whether_to_recombine(X, labels, gap, recombines, monkeypatch, set_clock):
     set_clock(0.005)

@@ -152,6 +152,7 @@ def test_refining_a_result_again_changes_nothing(refiner, drawn, start):
 
 # With denormal squares, a partition may change without a smaller error: one implementation goes on
 # and the other stops.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("refine", "oracle", "tables"),
     [

@@ -45,6 +45,7 @@ def reduced_costs(relaxation, X, groups):
     return relaxation.reduced_costs(sparse.csr_array(np.array(rows)), cost)
 
 
+@pytest.mark.slow
 @in_one_case("k", [2, 3, 4])
 def test_duals_are_nearly_a_bound(k):
     X = np.random.default_rng(k).normal(size=(60, 2)) * 1000
@@ -75,6 +76,7 @@ def test_reduced_cost_is_the_cost_less_the_duals_of_records_and_plus_those_of_cu
     assert reduced_costs(relaxation, X, groups) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 @in_one_case("k", [2, 3, 4])
 @in_one_case("seed", range(5))
 def test_no_set_is_overlooked(seed, k):
@@ -100,6 +102,7 @@ def test_uses_are_those_of_the_columns():
     assert covered == pytest.approx(np.ones(60), abs=0.2)
 
 
+@pytest.mark.slow
 @in_one_case("table", DIFFERING)
 @in_one_case(("n", "k"), [(9, 2), (23, 3), (40, 4)])
 def test_promising_groups_have_their_sizes_and_costs(table, n, k):
@@ -167,6 +170,7 @@ def test_if_no_column_is_used_preferred_groups_are_the_result():
     assert sorted(members_of_all(labels)) == preferred
 
 
+@pytest.mark.slow
 @in_one_case("table", DIFFERING)
 @in_one_case(("n", "k"), [(8, 4), (9, 2), (23, 3), (40, 4)])
 def test_decided_groups_are_those_that_are_used_most(table, n, k):
