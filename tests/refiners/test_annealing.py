@@ -144,11 +144,9 @@ def test_number_of_jobs_changes_nothing(refiner, X, labels):
     assert len({search.n_iter_ for search in searches}) == 1
 
 
-@pytest.mark.slow_but_first
-@either
-@pytest.mark.parametrize("load", [lambda: load_wine().data, None], ids=["wine", "normal"])
-def test_transform_is_exact(refiner, load, X):
-    X = load() if load else X
+@in_one_case(("refiner", "columns"), [(ANNEALING, 13), (ANNEALING, 3), (RECOMBINATION, 3)])
+def test_transform_is_exact(refiner, columns):
+    X = load_wine().data[:, :columns]
     aggregator = MicroAggregator(k=3, refiner=refiner, random_state=0)
     release = aggregator.fit_transform(X)
     assert aggregator.exact_transform_

@@ -109,19 +109,15 @@ def test_one_worker_makes_the_release_of_threads(X, new, threads):
             assert_same(run(X, new, sample_size=1000, shuffle=shuffle), threads)
 
 
-@pytest.mark.slow_but_first
-@every_shuffle
-def test_release_is_that_of_micro_aggregator(client, X, shuffle):
-    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **PARAMETERS)
+def test_release_is_that_of_micro_aggregator(client, X):
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle="memory", **PARAMETERS)
     release = aggregator.fit_transform(X)
     expected = MicroAggregator(**PARAMETERS).fit_transform(X[NAMES].compute())
     assert_array_equal(release[NAMES].compute(), expected)
     assert anonymity_level(release[NAMES]) == anonymity_level(expected) >= 3
 
 
-@pytest.mark.slow_but_first
-@every_shuffle
-def test_constraints_units_and_strata(client, X, shuffle):
+def test_constraints_units_and_strata(client, X):
     V = X.assign(
         patient=(X["visits"] * 31 + X["age"].round(1) * 10).astype(int).astype(str),
         ward=(X["share"] * 20).round().clip(-1, 1).astype(int).astype(str),
@@ -129,7 +125,7 @@ def test_constraints_units_and_strata(client, X, shuffle):
     parameters = PARAMETERS | {"privacy": LDiversity(3), "refiner": "local_search"}
     aggregator = DaskTableAggregator(
         quasi_identifiers=NAMES,
-        shuffle=shuffle,
+        shuffle="disk",
         **parameters,
         sensitive="visits",
         unit="patient",
@@ -157,7 +153,6 @@ def test_errors_in_a_row_reach_the_user(client, X):
         DaskTableAggregator(quasi_identifiers=NAMES).fit(bad)
 
 
-@pytest.mark.slow_but_first
 @every_shuffle
 def test_rows_do_not_outlive_a_failure(client, X, tmp_path, shuffle):
     class Fails:
@@ -206,7 +201,6 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.slow_but_first
 @kills
 @every_shuffle
 def test_a_worker_that_is_killed_changes_nothing(client, X, new, tmp_path, shuffle):
@@ -236,7 +230,6 @@ def test_a_worker_that_is_killed_changes_nothing(client, X, new, tmp_path, shuff
     pd.testing.assert_frame_equal(moved_again, moved)
 
 
-@pytest.mark.slow_but_first
 @kills
 @every_shuffle
 def test_a_release_outlives_its_estimator_and_a_worker(client, X, shuffle):
