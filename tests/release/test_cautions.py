@@ -135,6 +135,7 @@ def test_what_determines_anonymized_columns(release, file):
     ]
 
 
+@pytest.mark.slow
 def test_a_report_names_what_determines_others(release, wages, tmp_path):
     wages.to_csv(tmp_path / "wages.csv", index=False)
     settings = {"quasi_identifiers": KNOWN, "sensitive": ["expersq", "union"]}
@@ -146,6 +147,7 @@ def test_a_report_names_what_determines_others(release, wages, tmp_path):
     assert "✓" not in page
 
 
+@pytest.mark.slow
 def test_strata_determine_without_harm(release, wages, tmp_path):
     wages["decade"] = wages["year"] // 3
     wages[[*KNOWN, "decade"]].to_csv(tmp_path / "wages.csv", index=False)
@@ -171,6 +173,7 @@ def test_what_programs_get(release, wages, tmp_path):
     assert str(warning).startswith("5% of the records are unique by what comes out unchanged, uni")
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("engine", ["memory", "dask"])
 def test_people_are_counted(release, wages, tmp_path, engine):
     """Three rows of one person may be equal, and nobody else has them."""

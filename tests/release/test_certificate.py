@@ -110,6 +110,7 @@ def test_any_columns(release, patients, tmp_path, proofs, columns):
     assert gap == pytest.approx(loss / bound - 1, rel=0.05, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fake_clock")
 def test_report_holds_what_was_proven_once(release, numbers, tmp_path, proofs):
     report = tmp_path / "report.html"

@@ -89,6 +89,7 @@ def test_diversity(anonymize, visits, engine):
     assert found["homogeneity"][0] == "diagnosis: no records are in groups that share one value"
 
 
+@pytest.mark.slow_but_first
 @every_engine
 @pytest.mark.parametrize(
     ("constraint", "line"),

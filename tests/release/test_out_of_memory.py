@@ -46,6 +46,7 @@ def folder(visits, tmp_path):
 CHOICE = {"quasi_identifiers": ["age", "height"], "drop": ["name"], "engine": "dask"}
 
 
+@pytest.mark.slow
 def test_a_folder(release, folder, visits, tmp_path):
     output = tmp_path / "release.parquet"
     summary = release(folder, output, **CHOICE, sensitive=["ward", "missing", "answers"], k=4)
@@ -133,6 +134,7 @@ def test_same_release_as_in_memory_for_columns_of_any_type(release, patients, tm
     }
 
 
+@pytest.mark.slow
 def test_what_is_said_of_each_column(release, patients, tmp_path):
     settings = {"drop": ["person", "illness", "cost"], "categorical": ["zip"]}
     described = []
@@ -189,6 +191,7 @@ def test_bad_files(refused, write, tmp_path):
         assert refused(path, tmp_path / "out", engine="dask").code == "no_parquet"
 
 
+@pytest.mark.slow
 def test_a_full_disk(refused, folder, tmp_path, monkeypatch):
     def full(*arguments, **settings):
         raise OSError(28, "No space left on device")
@@ -209,6 +212,7 @@ def test_metadata_of_the_table_is_removed(release, visits, tmp_path):
     assert pd.read_parquet(tmp_path / "out")["ward"].tolist() == visits["ward"].tolist()
 
 
+@pytest.mark.slow
 def test_nothing_is_written_below_k(refused, folder, tmp_path, monkeypatch):
     monkeypatch.setattr("sk_microagg.release._out_of_memory.anonymity_level", lambda release: 4)
     assert refused(folder, tmp_path / "out", **CHOICE).code == "not_anonymous"

@@ -95,6 +95,7 @@ def test_on_dask(release, folder, tmp_path):
         assert not pq.read_schema(part).metadata
 
 
+@pytest.mark.slow
 def test_rows_in_transit_are_removed(
     release, refused, folder, tmp_path, tmp_path_factory, monkeypatch
 ):

@@ -61,6 +61,7 @@ def test_all_columns_are_anonymized(anonymize):
     assert anonymize(quasi_identifiers=None, drop=[*SAME, "ward"])[0] == []
 
 
+@pytest.mark.slow
 def test_adult(release, data_folder, tmp_path):
     path = tmp_path / "some.csv"
     lines = (data_folder / "adult.csv").read_text().splitlines()[:3001]

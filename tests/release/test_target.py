@@ -17,6 +17,7 @@ def visits(write):
 COLUMNS = ["age", "day", "ward"]
 
 
+@pytest.mark.slow
 def test_the_report_has_membership(release, visits, tmp_path):
     report = tmp_path / "report.html"
     settings = {"quasi_identifiers": COLUMNS, "report": report, "target": "ill"}

@@ -64,6 +64,7 @@ def level_of(columns, names):
     return min(Counter(zip(*(columns[name] for name in names), strict=True)).values())
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("categories", ["mode", "shares", "generalize"])
 def test_every_row_is_shared(released, table, seed, categories):
@@ -231,6 +232,7 @@ def test_report(released, tmp_path, categories):
         assert name in page
 
 
+@pytest.mark.slow
 def test_a_report_shows_no_single_value(released, table, tmp_path):
     frame = visits()
     frame.loc[3, ["ward", "zip"]] = "Zanzibar", "09999"

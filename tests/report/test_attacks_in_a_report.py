@@ -54,6 +54,7 @@ def share(cell):
     return float(cell.removesuffix("%")) / 100
 
 
+@pytest.mark.slow
 def test_identity_and_attributes_of_numbers(report):
     X = numbers()
     page, release = report(X, MicroAggregator(K))
@@ -71,6 +72,7 @@ def test_identity_and_attributes_of_numbers(report):
         assert page.row(f"Attribute, x{place}")[2].endswith(f"Best: {found.attacker}.")
 
 
+@pytest.mark.slow
 def test_attributes_of_any_kind_as_shares_of_all_records(report):
     X = people()[["age", "ward"]]
     page, release = report(X, TableAggregator(K))
@@ -81,6 +83,7 @@ def test_attributes_of_any_kind_as_shares_of_all_records(report):
         assert page.row(f"Attribute, {name}")[1] == whole_percent(found.baseline * known)
 
 
+@pytest.mark.slow
 def test_of_many_records_some_are_asked_about(report, monkeypatch):
     monkeypatch.setattr(_attacks, "MOST_ASKED", 150)
     monkeypatch.setattr(_attacks, "MOST_PAIRS_IN_A_REPORT", 1000)
@@ -94,6 +97,7 @@ def test_of_many_records_some_are_asked_about(report, monkeypatch):
     assert share(page.row("Attribute, x1")[0]) == pytest.approx(found, abs=0.1)
 
 
+@pytest.mark.slow
 def test_figures_that_stand_for_few_records_are_not_shown(report):
     rng = np.random.default_rng(0)
     X = np.column_stack([np.arange(60.0), rng.permutation(60)])
@@ -102,6 +106,7 @@ def test_figures_that_stand_for_few_records_are_not_shown(report):
     assert page.row("Attribute, x1")[1] == "fewer than 20 records"
 
 
+@pytest.mark.slow
 def test_intervals_are_not_attacked(report):
     page, _ = report(numbers(), KAIM(K, random_state=0))
     assert "Attacks" not in "".join(page.text)
@@ -110,11 +115,13 @@ def test_intervals_are_not_attacked(report):
 # Membership
 
 
+@pytest.mark.slow
 def test_without_a_target_membership_is_not_examined(report):
     page, _ = report(numbers(), MicroAggregator(K))
     assert "no target of one was given" in "".join(page.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_number", [False, True])
 def test_a_model_of_the_release_gives_less_away(report, small_halves, is_number):
     X = numbers(600)
@@ -126,6 +133,7 @@ def test_a_model_of_the_release_gives_less_away(report, small_halves, is_number)
     assert "Membership: 300 records and as many others" in "".join(page.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [TableAggregator, MicroAggregator])
 def test_columns_of_any_kind_and_roles(report, small_halves, estimator):
     X = people()
@@ -154,6 +162,7 @@ def test_records_without_a_target_are_left_out():
     assert {*members % 2} == {*others % 2} == {0}
 
 
+@pytest.mark.slow
 def test_too_few_records(report):
     page, _ = report(numbers(100), MicroAggregator(K), target=np.arange(100) % 2)
     assert "Membership was not measured: there are too few records." in "".join(page.text)
@@ -166,6 +175,7 @@ def membership(X, target):
     return _attacks.measure_membership(X, aggregator, target, Pair(X, X), roles)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -191,6 +201,7 @@ def test_a_target_that_differs_for_everybody():
     assert facts.original is facts.released is None
 
 
+@pytest.mark.slow
 def test_sensitive_values_that_a_table_was_fitted_with(tmp_path, small_halves):
     X = people()
     y, X = X["ill"].to_numpy(), X[["age", "ward"]]
@@ -202,6 +213,7 @@ def test_sensitive_values_that_a_table_was_fitted_with(tmp_path, small_halves):
     assert page.row("Membership, release")[1] == "50%"
 
 
+@pytest.mark.slow
 def test_a_half_that_cannot_be_anonymized(report, small_halves):
     X = people()
     # Of the rare stratum, fewer than k records are in one half.

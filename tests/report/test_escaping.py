@@ -33,6 +33,7 @@ def path(tmp_path):
     return tmp_path / "report.html"
 
 
+@pytest.mark.slow
 def test_names_and_titles_are_escaped(path):
     names = ["<script>alert(1)</script>", "a \"b\" & 'c'", "$\\frac$ #000000 1.23456 <!-- -->"]
     table = PATIENTS.set_axis(names, axis=1)
@@ -77,6 +78,7 @@ def test_whatever_a_user_names_is_escaped(path, odd):
     assert f"{odd}, before and after" in page.labels
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("odd", ODD)
 def test_categories_and_parameters_are_escaped(path, odd):
     wards = WARDS.assign(ward=WARDS["ward"].replace("A", odd)).rename(columns={"ward": odd})
@@ -99,6 +101,7 @@ def test_only_drawings_are_marked_as_safe():
     assert not any("autoescape" in text for text in texts.values())
 
 
+@pytest.mark.slow
 def test_control_characters_in_names_are_escaped(tmp_path):
     names = ["a\x1b[2J", "b\u202e"]
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=names)

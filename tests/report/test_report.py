@@ -69,6 +69,7 @@ def release(searched):
     return searched.centroids_[searched.labels_]
 
 
+@pytest.mark.slow
 def test_facts_of_numbers(path, searched, release):
     assert make_report(PATIENTS, release, searched, path) == path
     page = read(path)
@@ -102,6 +103,7 @@ def test_facts_of_numbers(path, searched, release):
     assert f"{correlation_change(PATIENTS, release).largest:.2f} at most" in "".join(page.text)
 
 
+@pytest.mark.slow
 def test_how_to_reproduce_it(path, searched, release):
     make_report(PATIENTS, release, searched, path)
     page = read(path)
@@ -118,6 +120,7 @@ def test_how_to_reproduce_it(path, searched, release):
     assert "The seed was 7" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("refiner", "random_state", "words"),
     [
@@ -143,6 +146,7 @@ def test_without_a_seed(path, refiner, random_state, words):
     assert "0x" not in "".join(read(path).text)
 
 
+@pytest.mark.slow
 def test_pictures(path, searched, release):
     make_report(PATIENTS, release, searched, path)
     html = path.read_text(encoding="utf-8")
@@ -155,6 +159,7 @@ def test_pictures(path, searched, release):
     assert read(path).row("Blocks") == [f"{aggregator.n_blocks_}, each partitioned separately"]
 
 
+@pytest.mark.slow
 def test_the_first_page_repeats_pictures(path, searched, release):
     make_report(PATIENTS, release, searched, path)
     html = path.read_text(encoding="utf-8")
@@ -205,6 +210,7 @@ def test_extreme_values_leave_no_mark_on_the_pictures(path, searched, release):
     assert pictures(extreme) == pictures(PATIENTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 def test_no_record_is_drawn_for_small_k(path, k):
     table = PATIENTS.to_numpy(dtype=float)
@@ -215,6 +221,7 @@ def test_no_record_is_drawn_for_small_k(path, k):
     assert "counts of at least 3 records" in html
 
 
+@pytest.mark.slow
 def test_release_that_is_not_k_anonymous(path, searched, release):
     broken = release.copy()
     broken[0] += 1
@@ -228,6 +235,7 @@ def test_release_that_is_not_k_anonymous(path, searched, release):
     assert "at least one row of the release represents a single record" in text
 
 
+@pytest.mark.slow
 def test_kaim(path):
     hierarchies = {"ward": {"*": {"north": ["A", "B"], "south": ["C", "D", "secret ward"]}}}
     kaim = KAIM(k=4, hierarchies=hierarchies, random_state=0)
@@ -254,6 +262,7 @@ def test_kaim(path):
     assert "missing or *" in text
 
 
+@pytest.mark.slow
 def test_kaim_with_numbers(path):
     kaim = KAIM(k=4, output="midpoint", weights=[1, 2, 1], random_state=0)
     release = kaim.fit_transform(WARDS)
@@ -266,6 +275,7 @@ def test_kaim_with_numbers(path):
     assert page.tags.count("svg") == 3 + 3 + 1  # three of them on the first page, too; groups
 
 
+@pytest.mark.slow
 def test_suppressed_records(path):
     member = KMember(k=4, random_state=0)
     make_report(WARDS, member.fit_transform(WARDS), member, path)
@@ -273,6 +283,7 @@ def test_suppressed_records(path):
     assert read(path).row("Records suppressed") == [f"{n_suppressed}, released as * in all columns"]
 
 
+@pytest.mark.slow
 def test_a_column_that_is_not_drawn(path):
     table = WARDS.assign(name=[f"name {number}" for number in range(len(WARDS))])
     kaim = KAIM(k=4, random_state=0)
@@ -297,6 +308,7 @@ def test_first_page(path, searched, release):
     assert page.row("Sensitive") == ["No sensitive column was examined."]
 
 
+@pytest.mark.slow
 def test_first_page_of_a_large_table(path):
     names = [f"a rather long name of column number {number}" for number in range(40)]
     table = pd.DataFrame(np.random.RandomState(0).normal(size=(50, 40)), columns=names)
@@ -332,6 +344,7 @@ def test_tables(path, table):
     assert not re.search(r"\b(nan|inf)\b", "".join(page.text))
 
 
+@pytest.mark.slow
 def test_column_names_of_the_estimator(path, searched, release):
     make_report(PATIENTS.to_numpy(), release, searched, path)
     assert read(path).row("Columns anonymized") == ["3: age, weight, visits"]
@@ -346,6 +359,7 @@ def test_one_column(path):
     assert page.row("Groups refined by") == ["none"]
 
 
+@pytest.mark.slow
 def test_dask(path):
     aggregator = DaskTableAggregator(k=4, random_state=0)
     release = aggregator.fit_transform(dd.from_pandas(PATIENTS, npartitions=2)).compute()

@@ -38,6 +38,7 @@ def path(tmp_path_factory):
     return make_report(X, release, aggregator, path, title="<b>\"'&amp;")
 
 
+@pytest.mark.slow
 def test_the_report_is_shown_in_a_frame_of_its_own(path):
     ((tag, frame),) = Frames(path._repr_html_()).tags
     assert tag == "iframe"
