@@ -203,8 +203,6 @@ def pytest_collection_modifyitems(config, items):
     """Count as slow what belongs to a release: `-m "not slow"` replaces `-m "not release"`.
 
     Of a test that is `slow_but_first`, only the first case is in the quick set.
-
-    Coverage is measured by the quick set alone: tracing would make slow tests half as slow again.
     """
     if shard := config.getoption("shard"):
         number, n_shards = map(int, shard.split("/"))
@@ -221,5 +219,3 @@ def pytest_collection_modifyitems(config, items):
             has_quick_case.add(test)
         if item.get_closest_marker("release"):
             item.add_marker("slow")
-        if item.get_closest_marker("slow"):
-            item.add_marker("no_cover")
