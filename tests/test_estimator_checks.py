@@ -36,6 +36,7 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow_but_first
 @with_checks(OTHERS, only=A_FEW)
 def test_scikit_learn_check_of_others(estimator, check):
     check(estimator)

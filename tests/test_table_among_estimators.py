@@ -38,6 +38,7 @@ def expected_failed_checks(_):
 knows_training_data = pytest.mark.filterwarnings("ignore:transform was given the training data")
 
 
+@pytest.mark.slow_but_first
 @knows_training_data
 @with_checks([TableAggregator()], expected_failed_checks=expected_failed_checks)
 def test_scikit_learn_check(estimator, check):
@@ -72,6 +73,7 @@ class OfFloats(TableAggregator):
         return tags
 
 
+@pytest.mark.slow_but_first
 @with_checks([OfFloats()], only=list(FAILED))
 def test_the_checks_that_fail_for_twins_pass_on_floats(estimator, check):
     check(estimator)

@@ -49,11 +49,13 @@ def classes_by_the_second_column(X):
     return np.where(X[:, 1] > 0, "high", "low")
 
 
+@pytest.mark.slow_but_first
 @with_checks([TargetScaler(DecisionTreeRegressor(max_depth=3))])
 def test_scikit_learn_check_of_the_scaler(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow_but_first
 @quietly
 @with_checks([MicroAggregator(scaler="target", refiner="exchange")], only=A_FEW)
 def test_scikit_learn_check(estimator, check):

@@ -55,6 +55,7 @@ def new_records():
     return draw(37, seed=1)
 
 
+@pytest.mark.slow_but_first
 @with_checks([TrainOnRelease(LogisticRegression(), MicroAggregator(refiner="exchange"))])
 def test_scikit_learn_check_of_a_classifier(estimator, check):
     check(estimator)
@@ -66,6 +67,7 @@ def test_scikit_learn_check_of_a_regressor(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow_but_first
 @with_checks([TrainOnRelease(Ridge(), TableAggregator(k=2))], only=A_FEW)
 def test_scikit_learn_check_of_a_table(estimator, check):
     check(estimator)
