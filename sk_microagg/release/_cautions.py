@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,9 +29,24 @@ from sk_microagg.release._summary import Fact
 
 LARGEST_SHARE = 0.9
 
-# A dropped column says who a record belongs to if people have at most this many rows on average.
+# A dropped column may say who a record belongs to if people have at most this many rows on average.
 # Other columns, such as a sex, are dropped for other reasons.
 MOST_ROWS = 20
+
+# Names of columns that hold people, and values that may be theirs.
+PEOPLE = re.compile(
+    r"(^|[^a-z])(ids?|nr|no|num(ber)?|key|uuid|ssn|mrn|pid)([^a-z]|$)|pseudonym"
+    r"|patient|person|client|customer|member|subject|participant|resident|employee|student|user",
+    re.IGNORECASE,
+)
+CODE = r"^[A-Za-z._-]*\d[A-Za-z0-9._-]*$"
+
+# Cells of free text have at least this many characters on average.
+LONG_TEXT = 30
+
+# Values of a column are about equally frequent if their numbers deviate by this share of the mean.
+EQUAL = 0.1
+
 N_LINES = 5
 
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -41,12 +57,13 @@ DATE = r"^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})"
 def warn_of_columns(plan: Any, progress: Any) -> None:
     """Warn of columns that may identify people, and of people with several rows."""
     warn_of_identifiers(identifiers(plan.table, plan.roles.unchanged), progress)
+    warn_of_free_text(plan.table, plan.roles.unchanged, progress)
     # A group never mixes strata, so that they give nothing away.
     others = plan.unchanged.drop(columns=list(plan.roles.strata))
     values = plan.records()[[column.name for column in plan.known]]
     warn_of_determined(values, others, progress, plan.demands.units())
     if plan.roles.unit is None:
-        lines = several_rows(plan.table, plan.roles.dropped)
+        lines = several_rows(plan.table, plan.roles.dropped, [c.name for c in plan.known])
         warn_of_several_rows(lines, plan.request.method != "kaim", progress)
 
 
@@ -62,6 +79,22 @@ def warn_of_identifiers(names: Sequence[str], progress: Any) -> None:
     _warn_of_more(len(names), progress)
 
 
+def warn_of_free_text(table: Table, columns: Sequence[str], progress: Any) -> None:
+    """Warn of text that is released unchanged, in which anything may be written."""
+    for name in columns:
+        known = table.known(name)
+        n_distinct, n_known = count_distinct(known)
+        is_text = pa.types.is_string(known.type) or pa.types.is_large_string(known.type)
+        # Of identifiers, there is another warning.
+        if not is_text or not n_known / 4 < n_distinct <= LARGEST_SHARE * n_known:
+            continue
+        if pc.mean(pc.utf8_length(known)).as_py() >= LONG_TEXT:
+            text = "column {name!r} comes out unchanged, and seems to be free text, in which "
+            text += "people may be named; {advice}"
+            advice = (Option("drop_or_anonymize"),)
+            progress.warn(Message("free_text", text, name, name=name, advice=advice))
+
+
 def _warn_of_more(n_lines: int, progress: Any) -> None:
     if n_lines > N_LINES:
         progress.warn(Message("more", "and {n_more} more", n_more=n_lines - N_LINES))
@@ -72,28 +105,57 @@ def identifiers(table: Table, columns: Sequence[str]) -> list[str]:
     return [name for name in columns if is_identifier(*count_distinct(table.known(name)))]
 
 
-def several_rows(table: Table, columns: Sequence[str]) -> dict[str, str]:
-    """Dropped columns that name people who have several rows each, and how many these are."""
+def several_rows(table: Table, dropped: Sequence[str], others: Sequence[str]) -> dict[str, str]:
+    """Columns that may name people with several rows, and how many values these have."""
     lines = {}
-    for name in columns:
+    for name in (*dropped, *others):
         known = table.known(name)
-        n_people, n_rows = count_distinct(known)
-        if names_people(n_people, n_rows) and not _are_measured(known):
-            lines[name] = f"{n_people} people have {n_rows} rows"
+        n_values, n_rows = count_distinct(known)
+        if not names_people(n_values, n_rows) or _are_measured(known):
+            continue
+        signs = is_named_as_people_are(name), _are_equally_frequent(known), _are_codes(known)
+        if any(signs) if name in dropped else all(signs[:2]):
+            lines[name] = f"{n_values} different values in {n_rows} rows"
     return lines
 
 
 def names_people(n_distinct: int, n_known: int) -> bool:
-    """Whether values of a dropped column seem to name people, of whom some have several rows."""
+    """Whether values of a dropped column may name people, of whom some have several rows."""
     return 1 < n_distinct < n_known <= MOST_ROWS * n_distinct
 
 
+def is_named_as_people_are(name: str) -> bool:
+    """Whether the name of a column is that of an identifier."""
+    return PEOPLE.search(name) is not None
+
+
+def _are_codes(known: Any) -> bool:
+    """Whether values are texts of one length with digits, such as P001."""
+    if not (pa.types.is_string(known.type) or pa.types.is_large_string(known.type)):
+        return False
+    return pc.all(pc.match_substring_regex(known, CODE)).as_py() and (
+        pc.count_distinct(pc.utf8_length(known)).as_py() == 1
+    )
+
+
+def _are_equally_frequent(known: Any) -> bool:
+    """Whether each value is repeated about as often, as people are in every year of a survey."""
+    counts = known.value_counts().field("counts")
+    mean = pc.mean(counts).as_py()
+    return mean >= 2 and pc.stddev(counts).as_py() <= EQUAL * mean
+
+
 def warn_of_several_rows(lines: Mapping[str, str], may_use_unit: bool, progress: Any) -> None:
-    """Warn that k does not count people."""
-    for name, line in list(lines.items())[:N_LINES]:
-        text = "{column}: {line}; k counts rows." + (" {Advice}" if may_use_unit else "")
-        advice = (Option("unit", name),)
-        progress.warn(Message("several_rows", text, name, line=line, advice=advice))
+    """Warn once that k does not count people, if a column names any."""
+    if not lines:
+        return
+    name, *others = sorted(lines, key=lambda name: not is_named_as_people_are(name))
+    text = "{column} has {line}: if it names people, k counts their rows, not the people."
+    text += " {Advice}" if may_use_unit else ""
+    if others:
+        text += f". The same holds for {in_a_list([*map(shown, others[:N_LINES])])}"
+    advice = (Option("unit", name),)
+    progress.warn(Message("several_rows", text, name, line=lines[name], advice=advice))
 
 
 def is_identifier(n_distinct: int, n_known: int) -> bool:

@@ -32,6 +32,7 @@ from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import (
     fact_on_singled_out,
     is_identifier,
+    is_named_as_people_are,
     names_people,
     warn_of_determined,
     warn_of_identifiers,
@@ -164,12 +165,12 @@ def several_rows_on_dask(counts: dict, columns: Sequence[str]) -> dict[str, str]
     """As `several_rows`, given the counts of distinct values."""
     lines = {}
     for name in columns:
-        n_people, n_rows = counts[name]
-        if names_people(n_people, n_rows):
+        n_values, n_rows = counts[name]
+        if names_people(n_values, n_rows) and is_named_as_people_are(name):
             lines[name] = (
-                f"{n_people} people have {n_rows} rows"
-                if n_people < N_KEYS
-                else f"people have {n_rows / n_people:.2g} rows on average"
+                f"{n_values} different values in {n_rows} rows"
+                if n_values < N_KEYS
+                else f"{n_rows / n_values:.2g} rows per value on average"
             )
     return lines
 

@@ -18,6 +18,7 @@ from sk_microagg._utils._deadline import (
     shared_interrupt,
     user_stacklevel,
 )
+from sk_microagg._utils._formatting import fewest_records
 from sk_microagg._utils._tables import check_report_extra
 from sk_microagg.files._format import Format, file_of_input, is_standard, name_of_input
 from sk_microagg.files._messages import (
@@ -89,6 +90,7 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     if make_report is not None:
         progress.show(f"writing {request.report}")
         _write_report(make_report, plan, records, released, estimator, certificate)
+    fewest = fewest_records(request.k, demands.units())
     return summarize(
         estimator,
         roles,
@@ -96,7 +98,9 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
         level,
         homogeneous,
         singled_out=unchanged,
-        columns=[describe(c, release.by_column.get(c.name), estimator) for c in plan.columns],
+        columns=[
+            describe(c, release.by_column.get(c.name), estimator, fewest) for c in plan.columns
+        ],
         demands=held,
         certificate=certificate,
         interrupted=interrupted,

@@ -13,7 +13,14 @@ import pandas as pd
 
 from sk_microagg import TableAggregator
 from sk_microagg._table_roles import TableRoles
-from sk_microagg._utils._formatting import homogeneity_lines, percent, printable, shown
+from sk_microagg._utils._formatting import (
+    FEWEST_RECORDS,
+    homogeneity_lines,
+    percent,
+    printable,
+    share_in_words,
+    shown,
+)
 from sk_microagg.builders import BUILDERS
 from sk_microagg.files._cells import Column
 from sk_microagg.files._messages import PYTHON, Message, Voice
@@ -194,14 +201,25 @@ def _name_of_builder(builder: Any) -> str:
     return next(name for name, kind in BUILDERS.items() if isinstance(builder, kind))
 
 
-def describe(column: Column, release: pd.DataFrame | None, estimator: Any) -> dict:
-    """A column in words: its kind, how that was recognized, and what is released of it."""
+def describe(
+    column: Column, release: pd.DataFrame | None, estimator: Any, fewest: int = FEWEST_RECORDS
+) -> dict:
+    """A column in words: its kind, how that was recognized, and what is released of it.
+
+    Shares of missing values stand for at least `fewest` records, or are bounds.
+    """
     if release is None:
         released = "empty cells"
     elif not isinstance(estimator, TableAggregator):
         released = _generalized_in_words(column, estimator)
     elif column.notation is not None or estimator.categories == "mode":
-        return describe_averages(column, bool(release.isna().to_numpy().any()))
+        is_missing = release.isna().to_numpy()
+        about = describe_averages(column, bool(is_missing.any()))
+        before, after = float(pd.isna(column.values).mean()), float(is_missing.mean())
+        if before:
+            words = [share_in_words(share, len(release), fewest) for share in (before, after)]
+            about["released"] += "; missing: {} before, {} after".format(*words)
+        return about
     else:
         released = _category_in_words(column, release, estimator)
     return _description(column, released)

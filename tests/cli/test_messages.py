@@ -112,7 +112,8 @@ def test_warnings(run, write, tmp_path, monkeypatch):
     assert [line.removeprefix("sk-microagg: warning: ") for line in lines] == [
         "column 'cost' comes out unchanged, with a different value in almost every row; use "
         "--drop, or name it in --quasi-identifiers",
-        "patient: 30 people have 60 rows; k counts rows. Use --unit patient",
+        "patient has 30 different values in 60 rows: if it names people, k counts their rows, not "
+        "the people. Use --unit patient",
         "sex: its few integers may be codes, whose mean is meaningless: use --categorical sex.",
         "Column 'remark' is released as missing almost everywhere: its values differ, and those "
         "that few people have are not released. Use --drop, or generalize it: --hierarchies, with "

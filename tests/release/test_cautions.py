@@ -10,7 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg.files._table import Table
-from sk_microagg.release._cautions import identifiers, is_identifier
+from sk_microagg.release._cautions import (
+    identifiers,
+    is_identifier,
+    several_rows,
+    warn_of_free_text,
+    warn_of_several_rows,
+)
 
 dd = pytest.importorskip("dask.dataframe")
 from sk_microagg.release import _out_of_memory  # noqa: E402
@@ -238,3 +244,51 @@ def test_numbers_and_dates_of_types_that_may_be_codes(release, tmp_path, engine)
     settings = {"engine": engine, "categorical": ["sexe"]}
     summary = release(tmp_path / "t.parquet", tmp_path / "other.parquet", **settings)
     assert (HINTS[1], "sexe") not in hints_of(summary)
+
+
+def may_name_people(**columns):
+    """Columns of a table, all of them dropped, of which a warning asks whether they name people."""
+    cells = pa.table({name: [*map(str, values)] for name, values in columns.items()})
+    return [*several_rows(Table(cells, True), [*columns], [])]
+
+
+def test_which_dropped_columns_may_name_people():
+    rng = np.random.default_rng(0)
+    uneven = rng.integers(0, 100, 400)
+    for name in ("patient", "visit_id", "ID", "customer no", "SubjectKey"):
+        assert may_name_people(**{name: uneven}) == [name]
+    # By their values: as codes are written, and as often as years of a survey.
+    assert may_name_people(who=[f"P{value:03}" for value in uneven]) == ["who"]
+    assert may_name_people(who=np.repeat(np.arange(50), 8)) == ["who"]
+    # Days of a month, addresses and last names.
+    words = ["2009 W. 6th St.", "12 Main St.", "1 Elm St.", "77 Oak Ave."]
+    assert may_name_people(day=rng.integers(1, 32, 322)) == []
+    assert may_name_people(address=rng.choice(words, 30)) == []
+    assert may_name_people(last_name=["Lee", *"abcdefghi", "Lee"]) == []
+
+
+def test_columns_of_people_that_are_anonymized():
+    cells = {"nr": np.repeat(np.arange(50), 8), "num": np.arange(400) % 90, "age": [7, 8] * 200}
+    assert [*several_rows(Table(pa.table(cells), False), [], [*cells])] == ["nr"]
+
+
+class Warned(list):
+    """What was said of a table."""
+
+    warn = list.append
+
+
+def test_one_question_for_all_columns():
+    lines, messages = {"code": "9 rows", "patient": "8 rows", "who": "7 rows"}, Warned()
+    warn_of_several_rows(lines, True, messages)
+    [message] = messages
+    assert message.column == "patient"
+    assert str(message).endswith("Pass unit='patient'. The same holds for code and who")
+
+
+def test_free_text():
+    messages = Warned()
+    note = [f"came with her sister, and was told to come back in {i % 20} weeks" for i in range(40)]
+    cells = {"note": note, "town": ["a rather long name of a town in the north"] * 40}
+    warn_of_free_text(Table(pa.table(cells), False), [*cells], messages)
+    assert [(message.code, message.column) for message in messages] == [("free_text", "note")]

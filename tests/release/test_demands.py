@@ -253,7 +253,10 @@ def test_people_with_several_rows(anonymize, engine):
     summary, _ = anonymize(engine, drop=dropped, quasi_identifiers=["age"])
     warning, *others = summary.warnings
     assert (warning.code, warning.column) == ("several_rows", "patient")
-    assert str(warning) == ("patient: 39 people have 300 rows; k counts rows. Pass unit='patient'")
+    assert str(warning) == (
+        "patient has 39 different values in 300 rows: if it names people, k counts their rows, not "
+        "the people. Pass unit='patient'"
+    )
     # Decimals are no names of people.
     assert not any("height" in str(other) for other in others)
 
@@ -271,7 +274,7 @@ def test_people_with_several_rows_in_mixed_tables(anonymize):
     for method, has_advice in (("aggregate", True), ("kaim", False)):  # KAIM knows no units.
         summary, _ = anonymize("memory", **settings, method=method, overwrite=True)
         words = str(summary.warnings[0])
-        assert words.startswith("patient: 39 people have 300 rows; k counts rows.")
+        assert words.startswith("patient has 39 different values in 300 rows: if it names people")
         assert words.endswith("Pass unit='patient'") == has_advice
 
 

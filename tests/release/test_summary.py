@@ -101,3 +101,15 @@ def test_one_known_value_apart_from_missing_ones(anonymize, visits):
     assert told[0].startswith(
         f"ill: no records are in groups that share one value, 100% {one_known}"
     )
+
+
+def test_gaps_before_and_after(release, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": np.arange(60) // 2 + 20, "size": rng.normal(170, 9, 60).round()})
+    table.loc[table.index % 6 == 0, "size"] = np.nan  # a gap in every group
+    table.to_csv(tmp_path / "t.csv", index=False)
+    summary = release(tmp_path / "t.csv", tmp_path / "o.csv", k=5, column_weights={"size": 0.1})
+    after = pd.read_csv(tmp_path / "o.csv")["size"].isna().mean()
+    age, size = (column["released"] for column in summary.to_dict()["columns"])
+    assert "missing" not in age
+    assert size.endswith(f"missing: 17% before, {after:.0%} after")
