@@ -25,6 +25,9 @@ NONE = -1
 
 BYTES_OF_SECRET, BYTES_OF_KEY = 32, 16
 
+# Whose key says which secret a state belongs to.
+NOBODY = "\0"
+
 # What groups newcomers: from the places of their first rows to their groups, NONE for those who
 # wait, and to what each group is released as.
 Group = Callable[[Labels], tuple[Labels, Any]]
@@ -208,8 +211,13 @@ class SeriesState:
         """Replace the file of the state as a whole; only its owner can read it."""
         path = Path(path)
         secret = path.with_name(f"{path.name}.key")
-        if path.exists() and not compare_digest(SeriesState.load(path).secret, self.secret):
+        before = SeriesState.load(path) if path.exists() else None
+        if before is not None and not compare_digest(before.secret, self.secret):
             raise ValueError(f"{path} is the state of another series: choose another name.")
+        is_later = before is not None and before.n_releases >= self.n_releases
+        if before is not None and is_later and not np.array_equal(before.keys, self.keys):
+            # People of both releases would be in two groups.
+            raise ValueError(f"{path} was continued elsewhere: load it again, and release again.")
         if not secret.exists() or not path.exists():
             _write_private(secret, self.secret)
         _write_private(path, self.to_bytes())
@@ -217,7 +225,7 @@ class SeriesState:
     def restore(self, path: FilePath) -> None:
         """Put this state into the place of a later one, or nothing before the first release."""
         if self.n_releases:
-            self.save(path)
+            _write_private(Path(path), self.to_bytes())
         else:
             Path(path).unlink()
 
@@ -230,7 +238,7 @@ class SeriesState:
             "n_releases": self.n_releases,
             "settings": self.settings,
             "draft": self.draft,
-            "check": self.key("secret"),
+            "check": self.key(NOBODY),
         }
         tables = {
             "people": arrow.table(people),
@@ -276,7 +284,7 @@ class SeriesState:
             rows,
             about["draft"],
         )
-        if not compare_digest(state.key("secret"), about["check"]):
+        if not compare_digest(state.key(NOBODY), about["check"]):
             raise ValueError(f"{path}.key is not the secret of {path}.")
         return state
 

@@ -334,6 +334,22 @@ def test_files_that_are_no_state(tmp_path):
         ReleaseSeries.load(path, aggregator)
 
 
+def test_a_series_that_was_continued_elsewhere_is_not_overwritten(tmp_path):
+    path = tmp_path / "state"
+    series = series_of()
+    series.release(people(20))
+    series.save(path)
+    others = [ReleaseSeries.load(path, series.aggregator) for _ in range(2)]
+    for number, other in enumerate(others):
+        other.release(people(30 + 5 * number))
+    others[0].save(path)
+    others[0].save(path)
+    for late in (series, others[1]):
+        with pytest.raises(ValueError, match=r"was continued elsewhere"):
+            late.save(path)
+    assert len(ReleaseSeries.load(path, series.aggregator)._state.keys) == 30
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes")
 def test_only_the_owner_can_read_state_and_secret(tmp_path):
     series = series_of()

@@ -66,20 +66,23 @@ def release_in_series(request: ReleaseRequest, progress: Any) -> dict:
     progress.show(f"writing {request.output}")
     check_targets(request)  # Again, since a file may have been written in the meantime.
 
-    committed: list[int] = []
+    paths: list[str] = []
+    numbers: list[int] = []
 
     def commit(draft: Path) -> None:
         """From here on, the release is made: the next command would rename its file."""
-        paths = [os.path.abspath(path) for path in (draft, request.output)]
-        committed.append(draft.stat().st_ino)
-        replace(new_state, draft=paths).save(path)
+        paths[:] = [os.path.abspath(name) for name in (draft, request.output)]
+        numbers.append(draft.stat().st_ino)
+        with bad_input_as_request_error():
+            replace(new_state, draft=paths).save(path)
 
     try:
         readers = file_of_input(request.input)
         write_table(release.rows, request.output, format, table.style, readers, commit)
     except BaseException:
         output = Path(request.output)
-        if committed and not (output.exists() and output.stat().st_ino == committed[0]):
+        is_written = output.exists() and output.stat().st_ino in numbers
+        if paths and not is_written and path.exists() and SeriesState.load(path).draft == paths:
             state.restore(path)
         raise
     return _facts(request, roles, new_state, release, level)
