@@ -155,12 +155,12 @@ class SeriesState:
         labels = np.append(
             people.of_today[today.people[here]], people.of_old[people.of_owners[left]]
         )
-        self._check_rule(people, labels, owners)
+        codes = np.unique(owners, return_inverse=True)[1]
+        self._check_rule(people, labels, codes)
 
         is_bad = np.zeros(len(centroids), dtype=bool)
         if self.settings["privacy"] != "None":
             present, dense = np.unique(labels, return_inverse=True)
-            codes = np.unique(owners, return_inverse=True)[1]
             is_bad[present] = violates(cells, dense, codes)
         cells = _with_nulls(cells, self.settings["sensitive"], is_bad[labels])
         # No place may tell who has left, nor which rows belong to one person.
@@ -186,10 +186,10 @@ class SeriesState:
         owners = np.append(owners[: len(here)][is_kept], self.owners[is_old])
         return people.after(centroids, owners, rows), release
 
-    def _check_rule(self, people: _People, labels: Labels, owners: Array) -> None:
+    def _check_rule(self, people: _People, labels: Labels, codes: Labels) -> None:
         """Raise unless each group has at least k people, all of whom are in the release."""
-        members = np.unique(np.stack([labels.astype(object), owners]).astype(str), axis=1)
-        n_here = np.bincount(members[0].astype(np.intp))
+        n_people = codes.max() + 1
+        n_here = np.bincount(np.unique(labels * n_people + codes) // n_people)
         n_members = np.bincount(people.all_groups[people.all_groups >= 0], minlength=len(n_here))
         smallest = n_here[n_here > 0].min()
         if smallest < self.settings["k"] or not np.array_equal(n_here, n_members):

@@ -76,6 +76,7 @@ def test_records_computed_from_k_and_one_more():
         series.release(table)
 
 
+@pytest.mark.slow
 def test_the_record_of_a_newcomer_is_computed():
     table = people(5 * K + 4, n_clusters=5)
     for newcomer in range(5 * K, len(table)):
@@ -88,6 +89,7 @@ def test_the_record_of_a_newcomer_is_computed():
         assert counts[0] == counts[1]
 
 
+@pytest.mark.slow
 def test_sensitive_values_by_intersection():
     table = people()
     later = table.assign(age=table["age"] + np.random.default_rng(1).normal(0, 4, len(table)))
@@ -111,6 +113,7 @@ def what_is_missing(releases, person):
     return [*(before - after)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leavers", ["keep", "withdraw_group"])
 def test_what_somebody_who_left_had_is_not_what_is_missing(leavers):
     table = people(5 * (K + 1), n_clusters=5)
@@ -124,6 +127,7 @@ def test_what_somebody_who_left_had_is_not_what_is_missing(leavers):
         assert leavers != "keep" or len(second) == len(table)
 
 
+@pytest.mark.slow
 def test_places_do_not_tell_who_has_left():
     table = people(20)
     places = []

@@ -6,6 +6,8 @@ import pytest
 
 from sk_microagg.metrics import joint_anonymity
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def years(run, tmp_path):

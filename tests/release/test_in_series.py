@@ -43,7 +43,7 @@ def written(table, path):
     return path
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", pytest.param(".parquet", marks=pytest.mark.slow)])
 def test_the_rule_holds_for_files(tmp_path, years, suffix):
     releases, keys = [], []
     for year, table in enumerate(years):
@@ -68,6 +68,7 @@ def test_the_rule_holds_for_files(tmp_path, years, suffix):
     assert sorted(releases[2]["ill"]) == sorted(pd.concat([years[2], years[0][:5]])["ill"])
 
 
+@pytest.mark.slow
 def test_the_same_as_in_python(tmp_path, years):
     from sk_microagg import ReleaseSeries, TableAggregator
 
