@@ -7,6 +7,8 @@ ORDER = [
     "plot_patients_and_visits.py",
     "plot_anonymize_then_train.py",
     "plot_largest_k.py",
+    "plot_explanations.py",
+    "plot_embeddings.py",
     "plot_whole_table.py",
     "plot_incomplete_table.py",
     "plot_methods_compared.py",
