@@ -62,7 +62,7 @@ def fidelity(k):
 # %%
 # How faithful they are
 # ---------------------
-# One small tree for all records gets every third answer of the forest wrong. The smaller the groups,
+# One small tree for all records misses every third answer of the forest. The smaller the groups,
 # the more faithful their trees, and the more trees there are to read.
 ks = [10, 20, 50, 100, 200, 500]
 agreement = [fidelity(k) for k in ks]

@@ -1,7 +1,9 @@
 """What a visitor sees first: the README, and files that other sites read, agree with each other."""
 
+import json
 import re
 import tomllib
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
 
 from marks import in_one_case
@@ -105,3 +107,26 @@ def test_hooks_have_the_versions_of_the_workflow():
         assert tool in named[0]
     for tool in re.findall(r'"(\w+==[\d.]+\*)"', named[1]):
         assert tool in named[0] or tool.startswith("mypy")
+
+
+def test_the_paper_is_short_and_has_the_figures_of_the_benchmarks():
+    paper = (ROOT / "paper" / "paper.md").read_text().split("---\n", 2)[2]
+    assert len(paper.split()) <= 1000
+    sources = re.findall(r"@article\{(\w+)", (ROOT / "paper" / "paper.bib").read_text())
+    assert {*re.findall(r"@(\w+)", paper)} == {*sources}
+    records = json.loads((ROOT / "benchmarks/results/records.json").read_text())["results"]["cells"]
+    rows = re.findall(r"^\| (\w+) \| (\d+) \| (.*) \|$", paper, re.MULTILINE)
+    assert len(rows) == 6
+    for table, k, figures in rows:
+        cells = [cell for cell in records if (cell["data"], str(cell["k"])) == (table, k)]
+        best = min(cells, key=lambda cell: cell["loss_percent"])
+        assert figures.split(" | ") == [
+            best["published_best"],
+            rounded(best["loss_percent"], "0.0001", ROUND_CEILING),
+            rounded(best["bound_percent"], "0.0001", ROUND_FLOOR),
+            rounded(best["gap_percent"], "0.01", ROUND_CEILING) + " %",
+        ]
+
+
+def rounded(number, digits, direction):
+    return str(Decimal(str(number)).quantize(Decimal(digits), rounding=direction))
