@@ -84,6 +84,7 @@ def results_of_arrays():
     }
 
 
+@pytest.mark.slow
 @every_form
 def test_sensitive_values_in_any_form(X, form, expected):
     aggregator = MicroAggregator(4, refiner=FAST, privacy=LDiversity(2), random_state=0)
@@ -162,6 +163,7 @@ def test_sensitive_values_without_a_constraint_change_nothing(X):
     assert aggregator.exact_transform_
 
 
+@pytest.mark.slow
 @in_one_case("refiner", ["auto", "local_search", None])
 @in_one_case("builder", ["mdav", "cbfs", "k_anonymity_first", "t_closeness_first"])
 def test_whatever_builder_and_refiner(X, builder, refiner):
@@ -373,6 +375,7 @@ def test_the_constraint_given_stays_as_it_is(X):
     assert vars(constraint) == before
 
 
+@pytest.mark.slow
 def test_a_stricter_constraint_loses_more(X):
     losses = [
         MicroAggregator(4, privacy=TCloseness(t)).fit(X, sensitive=AGES).information_loss_
@@ -392,6 +395,7 @@ def test_a_distance_of_exactly_t_is_good_enough_for_searches(X):
     assert exactly.information_loss_ < 1.05 * nearly.information_loss_
 
 
+@pytest.mark.slow
 @in_one_case(
     "privacy",
     [

@@ -66,6 +66,7 @@ def test_other_refiners_are_as_exact_as_in_one_block(X, refiner):
     assert_exact_release(MicroAggregator(3, refiner=refiner, block_size=90, random_state=0), X)
 
 
+@pytest.mark.slow
 @in_one_case("d", [1, 2, 4])
 def test_any_number_of_columns(d):
     assert_exact_release(MicroAggregator(k=3, block_size=30), in_units(d=d))
@@ -76,6 +77,7 @@ def test_no_scaler():
     assert_exact_release(MicroAggregator(k=3, scaler=None, block_size=60), X)
 
 
+@pytest.mark.slow
 def test_labels_and_sizes_agree(X):
     aggregator = MicroAggregator(k=3, block_size=40).fit(X)
     groups, sizes = np.unique(aggregator.labels_, return_counts=True)
@@ -85,6 +87,7 @@ def test_labels_and_sizes_agree(X):
     assert_array_equal(MicroAggregator(k=3, block_size=40).fit_predict(X), aggregator.labels_)
 
 
+@pytest.mark.slow
 @in_one_case("stitch", [False, True])
 def test_centroids_are_the_means_of_the_groups(X, stitch):
     aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch)
@@ -122,6 +125,7 @@ def test_iterations_are_those_of_all_blocks(X):
     assert aggregator.n_iter_ == 20 * aggregator.n_blocks_
 
 
+@pytest.mark.slow
 @in_one_case("dtype", [np.float32, np.float64])
 def test_float_type_is_kept(X, new, dtype):
     aggregator = MicroAggregator(k=3, block_size=40)
@@ -131,6 +135,7 @@ def test_float_type_is_kept(X, new, dtype):
     assert aggregator.fit_transform(X.astype(dtype)).dtype == dtype
 
 
+@pytest.mark.slow
 def test_frames_keep_their_index_and_names(X):
     frame = pd.DataFrame(X, columns=["age", "income", "share"], index=np.arange(400) * 7 + 3)
     aggregator = MicroAggregator(k=3, block_size=40).set_output(transform="pandas")
@@ -164,6 +169,7 @@ def test_fewer_than_4k_records_are_one_block(n, block_size):
     assert aggregator.n_blocks_ == 1
 
 
+@pytest.mark.slow
 @in_one_case("k", [1, 2, 5])
 @in_one_case("times", [6, 8, 31])
 def test_every_block_has_2k_records(k, times):
@@ -176,6 +182,7 @@ def test_every_block_has_2k_records(k, times):
     assert sizes.max() < 6 * k - 2
 
 
+@pytest.mark.slow
 def test_no_block_is_larger_than_it_may_be(X):
     for block_size in (20, 100, 250):
         aggregator = MicroAggregator(k=5, block_size=block_size).fit(X)
@@ -214,6 +221,7 @@ def test_new_records_go_to_the_cell_they_are_in_within_their_block(X, new, refin
     assert_array_equal(aggregator.transform(new), aggregator.centroids_[groups])
 
 
+@pytest.mark.slow
 @in_one_case("stitch", [False, True])
 def test_new_records_land_on_centroids_of_the_release(X, new, stitch):
     aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch)
@@ -334,6 +342,7 @@ def test_bad_stitch(X, stitch, block_size):
     assert_fit_fails(aggregator, X, ValueError, message)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_verbose_counts_the_blocks(X, n_jobs, capsys):
     aggregator = MicroAggregator(k=3, block_size=60, n_jobs=n_jobs, verbose=1).fit(X)

@@ -61,6 +61,7 @@ def test_many_values_become_codes(fitted):
     assert coded.squared_distances(some[np.arange(900) % 30]) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_transform_is_exact_and_that_of_all_coordinates(fitted):
     table, aggregator = fitted
     release = TableAggregator(k=4, random_state=0).fit_transform(table)
@@ -79,6 +80,7 @@ def test_transform_is_exact_and_that_of_all_coordinates(fitted):
     pd.testing.assert_frame_equal(again.transform(new), aggregator.transform(new))
 
 
+@pytest.mark.slow
 def test_the_loss_is_that_of_coordinates_or_less(fitted, monkeypatch):
     table, aggregator = fitted
     points = aggregator._encoder.points(table)
@@ -110,6 +112,7 @@ def test_refiners_that_take_no_codes_get_arrays():
     assert aggregator.group_sizes_.min() >= 3
 
 
+@pytest.mark.slow
 def test_tables_of_codes_alone():
     table = make_table(700)[["zip", "diagnosis"]]
     aggregator = TableAggregator(k=3, random_state=0)
@@ -153,6 +156,7 @@ def test_nodes_of_hierarchies_are_codes_level_by_level():
     assert aggregator.group_sizes_.min() >= 3
 
 
+@pytest.mark.slow
 @in_one_case("constraint", [LDiversity(2), TCloseness(0.3)])
 def test_constraints_hold(constraint):
     table = make_table(400)
@@ -167,6 +171,7 @@ def test_constraints_hold(constraint):
     assert groups["stay"].nunique().min() >= 2
 
 
+@pytest.mark.slow
 def test_strata_and_blocks():
     table = make_table(1600)
     table["region"] = np.arange(1600) % 2

@@ -83,6 +83,7 @@ def test_every_parameter_of_the_methods_of_a_public_kernel_is_documented():
     assert undocumented == []
 
 
+@pytest.mark.slow
 def test_python_in_the_readme():
     assert doctest.testfile(str(ROOT / "README.md"), module_relative=False).failed == 0
 

@@ -116,6 +116,7 @@ def test_pickle_gives_the_same_transform(X, new):
     assert_array_equal(loaded.transform(X), aggregator.centroids_[aggregator.labels_])
 
 
+@pytest.mark.slow
 def test_grid_search_in_a_pipeline_anonymizes_and_then_trains():
     X = draw(90, seed=2)
     y = X / UNITS @ [1.0, -2.0, 0.5]

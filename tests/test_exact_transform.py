@@ -66,6 +66,7 @@ def test_transform_of_the_training_data_is_the_release(name, k):
     assert_transform_is_the_release(TOYS[name]().data, k)
 
 
+@pytest.mark.slow_but_first
 @every_k
 def test_transform_of_census_is_the_release(data_folder, k):
     assert_transform_is_the_release(load_reference(data_folder, "census"), k)
@@ -96,6 +97,7 @@ def assert_only_twins_move(X, k, refiner="auto"):
     return aggregator
 
 
+@pytest.mark.slow
 @in_one_case("seed", range(5))
 def test_records_whose_squared_distances_are_the_smallest_floats(seed):
     X = 1e-161 * np.random.default_rng(seed).normal(size=(100, 8))
@@ -111,6 +113,7 @@ def test_split_twins_are_said_and_warned_of():
         aggregator.transform(X)
 
 
+@pytest.mark.slow
 @in_one_case("seed", range(20))
 def test_records_with_many_duplicates(seed):
     rng = np.random.default_rng(seed)
@@ -133,6 +136,7 @@ def test_iris_is_exact_but_for_a_pair_of_twins():
     assert not assert_only_twins_move(X, k=2, refiner="exchange").exact_transform_
 
 
+@pytest.mark.slow
 @in_one_case("builder", ["mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal"])
 @in_one_case("refiner", ["exchange", ["local_search", "exchange"]])
 @in_one_case("dtype", [np.float32, np.float64])
@@ -292,6 +296,7 @@ def test_new_rows_land_on_centroids_of_the_release(k):
     assert len(np.unique(both, axis=0)) == aggregator.n_groups_
 
 
+@pytest.mark.slow_but_first
 @every_k
 def test_a_pickled_model_holds_no_training_row(k):
     X = load_breast_cancer().data

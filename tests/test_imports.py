@@ -31,6 +31,7 @@ def imported_by(code, *arguments):
     return done.returncode, {*done.stderr.splitlines()[-1].split()}
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -56,6 +57,7 @@ def test_the_package_alone_imports_no_other():
     assert not modules & HEAVY
 
 
+@pytest.mark.slow
 def test_public_names_are_there_at_first_use():
     code = """
 import sys, sk_microagg

@@ -52,6 +52,7 @@ def test_labels_are_those_of_the_estimator_without_a_scaler(X, name):
     assert_array_equal(microaggregate(X, 4, builder=name), estimator.fit_predict(X))
 
 
+@pytest.mark.slow
 @every_builder
 def test_nothing_is_scaled(X, name):
     labels = microaggregate(X, 4, builder=name)
@@ -67,6 +68,7 @@ def test_name_and_object_give_the_labels_of_the_builder(X, name):
     assert_array_equal(microaggregate(X, 4, builder=BUILDERS[name], refiner=None), labels)
 
 
+@pytest.mark.slow
 @in_one_case("name", REFINERS)
 def test_name_object_and_list_give_the_labels_of_the_refiner(X, name):
     refined = REFINERS[name].refine(X, MDAV().build(X, 4), 4, random_state=0)
@@ -230,6 +232,7 @@ def test_result_is_the_same_twice_and_for_any_number_of_jobs(X, name, n_jobs):
     assert_array_equal(estimator.fit_transform(X), once)
 
 
+@pytest.mark.slow
 def test_threads_do_not_disturb_each_other():
     drawn = [np.random.default_rng(seed).normal(size=(400, 3)) for seed in range(4)]
     tasks = [(table, name) for name in BUILDERS for table in drawn]

@@ -176,6 +176,7 @@ def test_layout_in_memory_changes_nothing(builder, make, layout):
         assert_array_equal(MicroAggregator(k=3, builder=builder).fit_transform(layout(X)), release)
 
 
+@pytest.mark.slow
 @every_builder
 @in_one_case("scaler", ["standard", None])
 @in_one_case("dtype", [np.float64, np.float32])

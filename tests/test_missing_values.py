@@ -101,6 +101,7 @@ def test_release_is_the_mean_of_known_values(k, share):
     assert aggregator.group_sizes_.min() >= k
 
 
+@pytest.mark.slow
 @in_one_case("share", [0.1, 0.5, 0.9])
 @in_one_case("d", [1, 2, 4])
 def test_transform_of_the_training_data_is_the_release(d, share):

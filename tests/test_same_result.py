@@ -36,6 +36,7 @@ def assert_same_fit(aggregator, other):
         assert_array_equal(getattr(aggregator, name), getattr(other, name), err_msg=name)
 
 
+@pytest.mark.slow
 @in_one_case("refiner", [None, "exchange", SEARCH])
 @in_one_case("stitch", [False, True])
 def test_one_block_is_all_the_same(X, refiner, stitch):
@@ -115,6 +116,7 @@ def test_same_result_on_dask(dask_client, fit, expected, new):
 # Chance and time
 
 
+@pytest.mark.slow
 def test_a_seed_makes_the_result_reproducible(X):
     def labels(random_state):
         search = IteratedLocalSearch(max_iter=50)

@@ -89,6 +89,7 @@ def test_one_stratum_is_like_none(X):
     assert with_one.information_loss_ == pytest.approx(loss, rel=0.1)
 
 
+@pytest.mark.slow
 def test_equal_results_each_time(X):
     for seed in (None, 3):
         first, second = (
@@ -149,6 +150,7 @@ FEW = np.array(["north"] * 398 + ["west"] * 2)
 ANN = np.array(["Ann"] * 398 + ["Bob"] * 2)
 
 
+@pytest.mark.slow
 @in_one_case(
     ("privacy", "given", "message"),
     [

@@ -164,6 +164,7 @@ def test_column_transformer(X):
 LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 
 
+@pytest.mark.slow
 @in_one_case("library", ["polars", "arrow", "pandas of arrow"])
 @in_one_case("categories", ["mode", "shares", "generalize"])
 def test_transform_of_a_table_of_another_library(X, library, categories):
@@ -184,6 +185,7 @@ def test_transform_of_a_table_of_another_library(X, library, categories):
     assert back.shape == (30, expected.shape[1])
 
 
+@pytest.mark.slow
 @in_one_case("library", LIBRARIES)
 @in_one_case("given", ["array", *LIBRARIES])
 @in_one_case("categories", ["mode", "shares"])

@@ -23,6 +23,7 @@ def visits(n=120, n_codes=12, seed=0):
     )
 
 
+@pytest.mark.slow
 @in_one_case("k", [2, 5])
 def test_certificate_is_the_bound_of_the_points(k):
     table = visits()
@@ -46,6 +47,7 @@ def test_certificate_needs_the_table_of_fit():
         aggregator.certificate(table, time_limit=0)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("n_dense", [512, 8])
 def test_certificate_of_another_table_is_refused(monkeypatch, n_dense):
     """The groups lose less than the bound of a table in which records are farther apart."""
@@ -79,6 +81,7 @@ def test_sparse_points_give_the_same_groups_as_dense_ones(monkeypatch):
     assert sparse.score(new) == pytest.approx(score)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_dense_coordinates")
 def test_blocks_of_sparse_points():
     table = visits(2000, 200)
@@ -98,6 +101,7 @@ def test_blocks_of_sparse_points():
     pd.testing.assert_frame_equal(by_strata.transform(stratified), release)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:column_weights='target'")
 def test_columns_count_by_what_they_tell_of_the_target():
     table = visits(400)

@@ -160,6 +160,7 @@ def test_columns_of_another_kind_in_transform(cells, message):
         model.transform(table.assign(**cells))
 
 
+@pytest.mark.slow
 @in_one_case("cells", [[None] * 6, [np.nan] * 6, [pd.NaT] * 6])
 @in_one_case("name", ["age", "ward", "visit"])
 @in_one_case("dtype", [None, object])

@@ -73,6 +73,7 @@ def test_a_column_counts_by_its_weight(X, classes):
     assert 0.7 < scaler.weights_.mean() < 1.4
 
 
+@pytest.mark.slow
 @in_one_case(
     "make_target",
     [
@@ -134,6 +135,7 @@ def test_that_a_value_is_missing_can_tell_of_the_target(X, classes):
     assert weights[2] > 2 * weights[0]
 
 
+@pytest.mark.slow
 @in_one_case("unit", [2.0**-1000, 2.0**1000])
 def test_units_of_a_target_do_not_matter(X, unit):
     y = X[:, 1] + 500 * X[:, 0]
@@ -210,6 +212,7 @@ def test_bad_parameters(X, classes):
 # Groups.
 
 
+@pytest.mark.slow
 def test_groups_by_what_tells_of_the_target(X):
     y = X[:, 1]
     plain, weighted = MicroAggregator(), MicroAggregator(scaler="target")
@@ -224,6 +227,7 @@ def test_groups_by_what_tells_of_the_target(X):
     assert_array_equal(by_object, weighted.labels_)
 
 
+@pytest.mark.slow
 @in_one_case("n_missing", [0, 50])
 def test_tables_of_numbers_have_the_same_groups(X, n_missing):
     y = X[:, 1].copy()
@@ -324,6 +328,7 @@ def test_weights_do_not_tell_guesses_apart(kind, signal, has_classes, monkeypatc
 # Groups of one class.
 
 
+@pytest.mark.slow
 def test_share_of_homogeneous_groups_and_what_it_is_by_chance():
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(60), rng.integers(2, 6, 60))
@@ -339,6 +344,7 @@ def test_share_of_homogeneous_groups_and_what_it_is_by_chance():
 WARNING = r"^{}='target': \d+% of the records are in groups of a single class of y \(\d+% would"
 
 
+@pytest.mark.slow
 def test_a_warning_of_groups_of_one_class_and_how_to_prevent_them(X, classes):
     aggregator = MicroAggregator(scaler="target")
     with pytest.warns(UserWarning, match=WARNING.format("scaler")) as caught:
@@ -352,6 +358,7 @@ def test_a_warning_of_groups_of_one_class_and_how_to_prevent_them(X, classes):
     assert diversity(aggregator.labels_, classes) == 2
 
 
+@pytest.mark.slow
 def test_the_same_of_tables(X, classes):
     table = pd.DataFrame(X, columns=list("abc"))
     aggregator = TableAggregator(column_weights="target")
@@ -373,6 +380,7 @@ def test_no_warning_of_what_chance_would_do(X):
     assert homogeneity(aggregator.labels_, rare) > 0.6
 
 
+@pytest.mark.slow
 def test_no_warning_without_classes_or_groups(X, classes, recwarn):
     MicroAggregator(scaler="target").fit(X, X[:, 1])
     MicroAggregator(scaler="target").fit(X, np.column_stack([X[:, 1] > 0, X[:, 1] < 0]))

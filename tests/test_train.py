@@ -106,6 +106,7 @@ def test_a_regressor_has_no_classes_of_an_earlier_fit(X, y):
     assert not hasattr(model, "classes_")
 
 
+@pytest.mark.slow
 def test_a_grid_search_over_k(X, y):
     model = TrainOnRelease(LogisticRegression(), MicroAggregator(refiner=None))
     grid = {"anonymizer__k": [3, 30], "estimator__C": [0.01, 1.0]}
@@ -133,6 +134,7 @@ def test_a_failing_fit_leaves_nothing_behind(X, y):
             model.predict(X)
 
 
+@pytest.mark.slow
 def test_y_reaches_the_anonymizer(X):
     y = X[:, 1]
     model = TrainOnRelease(Ridge(), MicroAggregator(scaler="target")).fit(X, y)
@@ -310,6 +312,7 @@ def test_a_table_with_categories(table, categories):
     assert model.score(X[200:], y[200:]) > 0.8
 
 
+@pytest.mark.slow
 def test_a_diverse_target_of_a_table(table):
     X, y = table
     anonymizer = TableAggregator(4, drop="person", categories="shares", privacy=LDiversity(2))
@@ -342,6 +345,7 @@ def test_columns_that_are_numbered(X, y, new):
 # Attacks.
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     "estimator",
     [

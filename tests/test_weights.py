@@ -35,7 +35,7 @@ NUMBERS = ["age", "income", "size"]
 every_part = pytest.mark.parametrize("part", range(10))  # of 20 tables
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_part
 def test_sums_are_those_of_the_original(part):
     for seed in range(20 * part, 20 * part + 20):
@@ -57,7 +57,7 @@ def test_sums_are_those_of_the_original(part):
                 assert_allclose(weights[1], weights[0], rtol=1e-12)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_part
 def test_rounding_changes_a_mean_by_half_a_unit_of_the_last_decimal(part):
     for seed in range(20 * part, 20 * part + 20):
@@ -118,6 +118,7 @@ def test_missing_values_keep_the_mean_of_the_known_ones():
     assert release["age"].tolist() == [37.5] * 3
 
 
+@pytest.mark.slow
 @in_one_case("frame", [pd.DataFrame, pl.DataFrame])
 def test_new_rows_are_mapped_as_before(frame):
     table, k = draw(5)

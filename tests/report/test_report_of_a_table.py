@@ -52,6 +52,7 @@ def release(table):
     return TableAggregator(k=4, privacy=LDiversity(2), **ROLES).fit_transform(table)
 
 
+@pytest.mark.slow
 def test_facts(path, table, aggregator, release):
     assert make_report(table, release, aggregator, path) == path
     page = read(path)
@@ -72,6 +73,7 @@ def test_facts(path, table, aggregator, release):
     assert "the averages and most frequent values of these records" in "".join(page.text)
 
 
+@pytest.mark.slow
 def test_facts_of_columns(path, table, aggregator, release):
     make_report(table, release, aggregator, path)
     page = read(path)
@@ -92,6 +94,7 @@ def test_facts_of_columns(path, table, aggregator, release):
     assert page.row("admitted")[2] == "fewer than 4 records"
 
 
+@pytest.mark.slow
 def test_kinds_are_those_of_the_command_line(tmp_path, path, table, capsys):
     """It turns dates into numbers, and ordinal values into ranks, before they are grouped."""
     table.to_csv(tmp_path / "in.csv", index=False)
@@ -105,6 +108,7 @@ def test_kinds_are_those_of_the_command_line(tmp_path, path, table, capsys):
     assert {name: page.row(name)[0] for name in kinds} == kinds
 
 
+@pytest.mark.slow
 def test_names_that_a_list_would_hide(path, table):
     names = {"age": "Height, cm", "income": "", "ward": "a, " + 60 * "b", "name": "Name, first"}
     table = table.rename(columns={**names, "smoker": " smoker", "diagnosis": "Diagnosis, main"})
@@ -131,6 +135,7 @@ def test_names_that_a_list_would_hide(path, table):
     assert "'', before and after" in page.labels
 
 
+@pytest.mark.slow
 def test_pictures(path, table, aggregator, release):
     make_report(table, release, aggregator, path)
     page = read(path)
@@ -139,6 +144,7 @@ def test_pictures(path, table, aggregator, release):
     assert "Groups of the release" in page.labels
 
 
+@pytest.mark.slow
 def test_no_value_of_few_records_is_shown(path, table, aggregator, release):
     make_report(table, release, aggregator, path)
     html = path.read_text(encoding="utf-8")
@@ -147,6 +153,7 @@ def test_no_value_of_few_records_is_shown(path, table, aggregator, release):
         assert secret not in html
 
 
+@pytest.mark.slow
 def test_orders_and_hierarchies_are_not_shown(path):
     X = draw()[["ward", "code"]].fillna("Surgery")
     tree = Hierarchy.from_nested({"house": ["Cardiology", "Surgery", "Oncology", "Quarantine"]})
@@ -166,6 +173,7 @@ def test_orders_and_hierarchies_are_not_shown(path):
     assert f"release = TableAggregator( {arguments} ).fit_transform(X)" in "".join(page.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["polars", "objects"])
 def test_tables_of_other_libraries(path, tmp_path, form):
     X = draw()[["age", "income", "ward", "smoker"]]
@@ -185,6 +193,7 @@ def test_tables_of_other_libraries(path, tmp_path, form):
     assert page.row("Linked to the right row") == other.row("Linked to the right row")
 
 
+@pytest.mark.slow
 def test_units_and_strata_of_the_table(path):
     X = draw()
     X["patient"] = np.arange(150) // 2
@@ -197,6 +206,7 @@ def test_units_and_strata_of_the_table(path):
     assert page.row("Columns released unchanged") == ["1: smoker"]
 
 
+@pytest.mark.slow
 def test_numbers_with_missing_values(path):
     X = pd.DataFrame(in_units(150), columns=["a", "b", "c"])
     X.iloc[::4, 0] = np.nan
@@ -212,6 +222,7 @@ def test_numbers_with_missing_values(path):
     assert "Groups of the release" in page.labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [TableAggregator(k=4), MicroAggregator(k=4)])
 def test_certificate(path, estimator):
     X = pd.DataFrame(in_units(60), columns=["a", "b", "c"])

@@ -31,6 +31,7 @@ def code_in(path):
     return unescape(re.search(r"<pre><code>(.*?)</code></pre>", html, flags=re.DOTALL)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "X", "arguments"),
     [
@@ -96,6 +97,7 @@ def test_code(tmp_path, estimator, X, arguments):
         np.testing.assert_array_equal(variables["release"], release)
 
 
+@pytest.mark.slow
 def test_values_of_the_table_are_variables(tmp_path):
     hierarchies, ordinal = {"ward": TREE}, {"code": [10, 20, 31337, 99]}
     aggregator = TableAggregator(k=4, hierarchies=hierarchies, ordinal=ordinal)
@@ -117,6 +119,7 @@ class Halves(MDAV):
 Halves.__module__ = "__main__"
 
 
+@pytest.mark.slow
 def test_what_cannot_be_imported_is_a_variable(tmp_path):
     aggregator = MicroAggregator(k=4, builder=Halves(), refiner=None)
     release = aggregator.fit_transform(NUMBERS)
@@ -126,6 +129,7 @@ def test_what_cannot_be_imported_is_a_variable(tmp_path):
     np.testing.assert_array_equal(variables["release"], release)
 
 
+@pytest.mark.slow
 def test_long_lists_are_complete(tmp_path):
     X = pd.DataFrame(np.random.RandomState(0).normal(size=(30, 45))).add_prefix("measurement_")
     aggregator = TableAggregator(k=4, quasi_identifiers=list(X.columns), refiner=None)
@@ -133,6 +137,7 @@ def test_long_lists_are_complete(tmp_path):
     assert all(repr(name) in code_in(path) for name in X.columns)
 
 
+@pytest.mark.slow
 def test_empty_settings_are_not_shown(tmp_path):
     aggregator = TableAggregator(k=4, hierarchies={}, column_weights={})
     path = make_report(WARDS, aggregator.fit_transform(WARDS), aggregator, tmp_path / "report.html")
@@ -142,6 +147,7 @@ def test_empty_settings_are_not_shown(tmp_path):
     assert "<code>None</code>" not in html
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--categorical", "code"], ["--method", "kaim"]])
 def test_command(tmp_path, monkeypatch, options):
     folder = tmp_path / "a folder"
@@ -160,6 +166,7 @@ def test_command(tmp_path, monkeypatch, options):
     assert (folder / "out.csv").read_bytes() == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "rarest", "shown"),
     [

@@ -57,6 +57,7 @@ def text_of(page):
     return " ".join("".join(page.text).split())
 
 
+@pytest.mark.slow
 def test_figures_of_each_column(report, plain):
     aggregator, release = plain
     page = report(aggregator, release, sensitive=SENSITIVE)
@@ -74,6 +75,7 @@ def test_figures_of_each_column(report, plain):
     assert WARNING not in text_of(page)
 
 
+@pytest.mark.slow
 def test_the_first_page_names_the_worst_columns(report, plain):
     aggregator, release = plain
     distinct = pd.DataFrame({f"fine {j}": np.arange(N) for j in range(3)})
@@ -89,6 +91,7 @@ def test_the_first_page_names_the_worst_columns(report, plain):
     assert "more" not in text
 
 
+@pytest.mark.slow
 def test_no_sensitive_column_is_a_warning(report, plain):
     page = report(*plain)
     assert WARNING in text_of(page)
@@ -98,6 +101,7 @@ def test_no_sensitive_column_is_a_warning(report, plain):
     assert "fit_transform(X)" in text_of(page)
 
 
+@pytest.mark.slow
 def test_constraints_units_and_strata(report):
     privacy = [
         LDiversity(2, column="diagnosis"),
@@ -131,6 +135,7 @@ def test_constraints_units_and_strata(report):
     assert BAD not in text
 
 
+@pytest.mark.slow
 def test_one_person_with_most_records_of_a_group(report):
     # Two of them have 40 records near each other.
     people = np.repeat(np.arange(42), [40, 40, *[1] * 40])
@@ -158,6 +163,7 @@ def test_one_person_with_most_records_of_a_group(report):
     assert "at most 25% (1 in 4)" in text_of(report(aggregator, release, table))
 
 
+@pytest.mark.slow
 def test_one_known_value_apart_from_missing_ones(report, plain):
     aggregator, release = plain
     illness = pd.Series(np.where(np.arange(N) % 2, "fluxion", None), name="illness")
@@ -170,6 +176,7 @@ def test_one_known_value_apart_from_missing_ones(report, plain):
     assert f", {whole_percent(known)} {line}" in text
 
 
+@pytest.mark.slow
 def test_a_constraint_on_units_that_are_not_given_is_not_checked(report):
     aggregator = MicroAggregator(K, privacy=UnitShare(0.25))
     release = aggregator.fit_transform(X, unit=UNIT)
@@ -180,6 +187,7 @@ def test_a_constraint_on_units_that_are_not_given_is_not_checked(report):
     assert f"{BAD}A group violates UnitShare(at_most=0.25) of the unit column." in text
 
 
+@pytest.mark.slow
 def test_what_does_not_hold_is_marked(report, plain):
     _, release = plain
     # Fitted on other values, under which the constraint holds.
@@ -206,6 +214,7 @@ def test_the_builder_is_one_that_users_can_write(report, privacy):
     assert again.fit_predict(X, sensitive=values).tolist() == aggregator.labels_.tolist()
 
 
+@pytest.mark.slow
 def test_constraints_that_cannot_be_checked(report):
     aggregator = MicroAggregator(K, privacy=LDiversity(2, column="diagnosis"))
     release = aggregator.fit_transform(X, sensitive=SENSITIVE)

@@ -37,6 +37,7 @@ TABLES = {
 }
 
 
+@pytest.mark.slow
 @in_one_case("table", TABLES)
 @in_one_case("column_of", [[0, 1, 2, 3], [0, 1, 0, 2], [0, 0, 0, 0]])
 def test_slopes_are_those_of_the_oracle(table, column_of, monkeypatch):
@@ -86,6 +87,7 @@ def test_slopes_are_those_between_near_records():
     assert steep > 5 * flat
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("n_columns", "n_coordinates"), [(1, 1), (8, 8), (200, 200), (1000, 1000), (2, 3000)]
 )

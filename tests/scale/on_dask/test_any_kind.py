@@ -225,6 +225,7 @@ def test_people_of_a_value_are_counted_up_to_k(seed):
 SIZES = ["small", "medium", "large", "huge"]
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -346,6 +347,7 @@ def test_numbers_with_missing_values(refiner):
         on_dask.transform(dd.from_pandas(table.assign(age="x"), npartitions=1))
 
 
+@pytest.mark.slow
 def test_integers_and_truth_values_that_are_missing_in_some_files(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(

@@ -90,6 +90,7 @@ def test_bad_npartitions(X, npartitions, error):
         aggregator.transform(X, npartitions=npartitions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "message"),
     [(np.inf, "^Column 'income' of X holds infinite"), (1e200, "infinite")],

@@ -58,6 +58,7 @@ def test_a_group_that_is_too_small_is_refused(X, shuffle):
     assert_fit_fails(aggregator, X, ValueError, message)
 
 
+@pytest.mark.slow
 def test_a_fit_that_fails_keeps_the_state_of_the_last_one(X, new):
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, block_size=60).fit(X)
     new = dd.from_pandas(new, npartitions=2)

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame
 # Level of anonymity of a Dask table
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     rows=st.lists(
@@ -152,6 +153,7 @@ def test_clone_and_parameters():
     assert aggregator.set_params(k=8).get_params()["k"] == 8
 
 
+@pytest.mark.slow
 def test_verbose_prints_a_line_for_each_step(X, capsys):
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, block_size=60)
     aggregator.fit_transform(X)

@@ -53,6 +53,7 @@ def measure(folder, **code):
     return float(done.stdout)
 
 
+@pytest.mark.slow
 @measured
 def test_codes_of_many_values_take_little_memory(tmp_path):
     draw(60_000).to_parquet(tmp_path / "table.parquet")
@@ -78,6 +79,7 @@ aggregator.transform("table.parquet", path="again.parquet")
     assert grown < 200
 
 
+@pytest.mark.slow
 @measured
 @pytest.mark.parametrize(("n", "d"), [(3000, 60), (5000, 8)])
 def test_estimate_of_the_memory_of_a_block(tmp_path, n, d):
@@ -103,6 +105,7 @@ class Never:
         raise AssertionError("no rows may be grouped")
 
 
+@pytest.mark.slow
 def test_error_up_front_if_blocks_need_more_memory_than_workers_have(small_worker, tmp_path):
     X = dd.from_pandas(draw(12_000, n_values=10), npartitions=10)
     aggregator = DaskTableAggregator(5, builder=Never(), block_size=None, folder=tmp_path)
@@ -159,6 +162,7 @@ def count_as_large(monkeypatch):
     monkeypatch.setattr(_points, "MIN_RECORDS", 100)
 
 
+@pytest.mark.slow
 def test_large_tables_of_codes_are_released_as_in_memory(large):
     table = draw(2500, n_values=50)
     X = dd.from_pandas(table, npartitions=3)
@@ -173,6 +177,7 @@ def test_large_tables_of_codes_are_released_as_in_memory(large):
     assert_array_equal(expected.transform(table), release)
 
 
+@pytest.mark.slow
 def test_batches_of_points_change_nothing(monkeypatch):
     X = dd.from_pandas(draw(2000, n_values=8), npartitions=2)
     parameters = {"k": 5, "refiner": None, "block_size": 400, "sample_size": 1000}

@@ -48,6 +48,7 @@ def assert_not_named_in_files(folder):
         assert SECRET.encode() not in path.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_release_does_not_show_metadata(noted):
     X = dd.from_pandas(noted, npartitions=3)
     assert X._meta.attrs
@@ -59,6 +60,7 @@ def test_a_release_does_not_show_metadata(noted):
     assert SECRET in noted["town"].cat.categories
 
 
+@pytest.mark.slow
 def test_files_of_a_release_do_not_show_metadata(noted, tmp_path):
     X = dd.from_pandas(noted, npartitions=3)
     X.to_parquet(tmp_path / "table")

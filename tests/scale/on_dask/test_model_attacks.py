@@ -30,6 +30,7 @@ def test_weights_do_not_disclose_records(table, tmp_path):
     assert of_best_slab <= 1 / K
 
 
+@pytest.mark.slow
 def test_the_attacks_find_records_where_weights_are_tight(tmp_path, monkeypatch):
     monkeypatch.setattr(_power, "_centered", lambda walls, weights: weights)
     of_equal_slacks, of_best_slab = attack(TABLES["age and income, unique"], tmp_path)

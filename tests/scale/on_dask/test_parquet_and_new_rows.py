@@ -28,6 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame
 # Parquet folders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_path", [str, lambda path: path], ids=["str", "Path"])
 def test_from_a_parquet_folder(X, tmp_path, as_path):
     X.to_parquet(tmp_path / "table")
@@ -39,6 +40,7 @@ def test_from_a_parquet_folder(X, tmp_path, as_path):
     assert clone(aggregator).fit(as_path(tmp_path / "table")).n_rows_ == 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shuffle", "as_path"), [("disk", str), ("memory", lambda path: path)], ids=["str", "Path"]
 )
@@ -149,7 +151,7 @@ def test_transform_of_the_training_data_is_the_release(shuffle, block_size, smal
     assert moved.divisions == X.divisions
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 @pytest.mark.parametrize("refiner", [None, "exchange"])
 def test_new_rows_are_transformed_as_in_memory(table, X, new, shuffle, refiner, small_bundles):
@@ -191,6 +193,7 @@ def test_new_rows_get_the_types_of_the_release(table, new, shuffle, types):
     assert_array_equal(moved.compute(), TableAggregator(k=3).fit(table).transform(new))
 
 
+@pytest.mark.slow
 def test_one_shuffle_can_follow_another(X, new):
     aggregator = DaskTableAggregator(
         k=3, quasi_identifiers=NAMES, shuffle="memory", block_size=60

@@ -70,7 +70,7 @@ CONSTRAINTS = {
 }
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 @pytest.mark.parametrize("block_size", [60, "auto"])
 @pytest.mark.parametrize("name", CONSTRAINTS)
@@ -86,6 +86,7 @@ def test_the_release_is_that_in_memory(visits, V, name, block_size, shuffle, sma
     assert "patient" not in release
 
 
+@pytest.mark.slow
 def test_a_sample_of_a_larger_table(small_bundles):
     visits = with_roles(draw(3000))
     aggregator = DaskTableAggregator(
@@ -107,7 +108,7 @@ def test_a_sample_of_a_larger_table(small_bundles):
     assert 0.2 < closeness(release[NAMES], visits["cost"]) <= 0.25
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 def test_blocks_that_cannot_satisfy_a_constraint_are_merged(
     monkeypatch, temporary, shuffle, small_bundles, capsys
@@ -135,6 +136,7 @@ def test_blocks_that_cannot_satisfy_a_constraint_are_merged(
     assert len(list(temporary.glob("model-*"))) == 1
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("has_strata", [False, True])
 @pytest.mark.parametrize("npartitions", [1, 5])
 def test_a_unit_with_too_many_rows(npartitions, has_strata):
@@ -160,6 +162,7 @@ def test_a_unit_with_too_many_rows(npartitions, has_strata):
         assert_unfitted(aggregator)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("make", [str, int, float, "category", "Int64"])
 def test_units_of_any_type(table, make):
     numbers = np.random.default_rng(0).integers(0, 60, len(table))
@@ -215,6 +218,7 @@ def test_a_value_that_was_not_there_before():
             values.positions(pd.Series(column, name="illness"))
 
 
+@pytest.mark.slow
 def test_single_precision(visits):
     visits = visits.astype(dict.fromkeys(NAMES, np.float32))
     aggregator = DaskTableAggregator(
@@ -233,6 +237,7 @@ def test_columns_with_roles_are_not_anonymized(visits):
     assert list(aggregator.kinds_) == ["visits", *NAMES]
 
 
+@pytest.mark.slow
 def test_new_rows(V):
     aggregator = DaskTableAggregator(
         3, quasi_identifiers=NAMES, privacy=LDiversity(2), sensitive="illness", unit="patient"

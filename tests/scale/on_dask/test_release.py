@@ -56,7 +56,7 @@ def test_any_number_of_partitions(table, shuffle, npartitions, small_bundles):
     assert_is_release(aggregator.fit_transform(X), X, k=3, block_size=60)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 @pytest.mark.parametrize("make", ["grid", "duplicates", "constant"])
 def test_ties_and_duplicates(shuffle, make, small_bundles):
@@ -80,6 +80,7 @@ def test_one_column_is_optimal_in_each_block():
     assert whole.sse_ <= blocks.sse_ < 1.5 * whole.sse_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("builder", ["cbfs", MDAV(growth="nc")], ids=str)
 def test_any_builder(X, builder):
     parameters = {"k": 3, "builder": builder, "block_size": 60}
@@ -162,6 +163,7 @@ def test_means_and_spreads_are_those_of_the_sample():
     assert aggregator.n_rows_ == 1200
 
 
+@pytest.mark.slow
 def test_every_block_holds_k_rows_of_the_sample():
     rng = np.random.default_rng(0)
     X = numbers(rng.normal(size=(20_000, 3)), npartitions=2)

@@ -57,7 +57,7 @@ def check_groups(release, strata, k):
     return groups
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 @pytest.mark.parametrize("block_size", [40, "auto"])
 @pytest.mark.parametrize("strata", [["region", "band"], "region", "band"])
@@ -93,6 +93,7 @@ def with_sizes(sizes, seed=0):
     return draw(sum(sizes), seed).assign(stratum=rng.permutation(names))
 
 
+@pytest.mark.slow
 def test_strata_of_very_different_sizes_in_a_sample(small_bundles):
     # The sample has few rows of the small strata, or none.
     table = with_sizes([2200, 700, 90, 4, 6])
@@ -209,6 +210,7 @@ def test_keys_of_a_part_are_those_in_memory(table, columns):
     assert distinct_keys(table[columns][:0])[0] == []
 
 
+@pytest.mark.slow
 def test_an_empty_partition(table):
     X = from_parts([table[:0], table[:100], table[100:100], table[100:]])
     release = DaskTableAggregator(
@@ -217,6 +219,7 @@ def test_an_empty_partition(table):
     check_groups(release.compute(), table[["region"]], 3)
 
 
+@pytest.mark.slow
 def test_strata_are_not_anonymized(table):
     X = dd.from_pandas(table.drop(columns=["town", "day", "illness"]), npartitions=2)
     aggregator = DaskTableAggregator(2, strata=["region", "band"], unit="patient").fit(X)
@@ -239,7 +242,7 @@ def test_single_precision(table):
 # New rows
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 def test_new_rows_join_groups_of_their_stratum(table, X, shuffle, tmp_path):
     aggregator = DaskTableAggregator(
@@ -281,6 +284,7 @@ def test_new_rows_without_strata(table, X):
         aggregator.transform(new)
 
 
+@pytest.mark.slow
 def test_the_model_holds_the_names_of_strata_and_nothing_else(X, tmp_path):
     aggregator = DaskTableAggregator(
         3,
@@ -304,6 +308,7 @@ def test_the_model_holds_the_names_of_strata_and_nothing_else(X, tmp_path):
 # Errors and warnings
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("parameters", "roles", "message"),
     [
