@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from hmac import compare_digest
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -42,6 +43,9 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+
+# A report is a page by itself: whatever is in the file, it runs nothing and reaches nothing.
+REPORT = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 # Settings of a table with thousands of columns are smaller.
 MOST_BYTES = 2_000_000
@@ -128,7 +132,9 @@ def _with_headers(send: Any) -> Any:
 
     async def send_with_headers(message: Any) -> None:
         if message["type"] == "http.response.start":
+            given = {name for name, _ in message["headers"]}
             extra = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+            extra = [(name, value) for name, value in extra if name not in given]
             message = {**message, "headers": [*message["headers"], *extra]}
         await send(message)
 
@@ -140,6 +146,7 @@ class Site:
 
     def __init__(self, table: OpenTable, on_empty: Callable[[], None]):
         self.table = table
+        self.report: str | None = None
         self.pages = Pages(on_empty)
         look = files("sk_microagg.report") / "templates" / "look.css"
         own = (files("sk_microagg._explore") / "assets").iterdir()
@@ -150,6 +157,7 @@ class Site:
                 *[Route(path, _asset(path, content)) for path, content in assets.items()],
                 Route("/api/table", self.describe),
                 Route("/api/events", self.events),
+                Route("/report", self.show_report),
                 *[
                     Route(f"/api/{name}", _in_json(answer), methods=["POST"])
                     for name, answer in (
@@ -170,6 +178,15 @@ class Site:
         """Send the messages for a page as long as it is open."""
         name = request.query_params.get("page", "")
         return StreamingResponse(self.pages.events(name), media_type="text/event-stream")
+
+    async def show_report(self, request: Any) -> Any:
+        """The report that was written last, as a page of its own."""
+        try:
+            content = await asyncio.to_thread(Path(self.report or "").read_bytes)
+        except OSError:
+            return PlainTextResponse("There is no report: export one.", 404)
+        headers = {"Content-Security-Policy": REPORT}
+        return Response(content, media_type="text/html", headers=headers)
 
     async def reload(self, body: dict) -> Any:
         self.table = await asyncio.to_thread(OpenTable, self.table.options)
@@ -194,7 +211,10 @@ class Site:
         if what not in JOBS:
             raise ValueError(f"{what!r} is no job")
         self.table.check_unchanged(settings)
-        await self.pages.start(name, what, self.table.arguments_of_job(what, settings))
+        arguments = self.table.arguments_of_job(what, settings)
+        if what == "export":
+            self.report = arguments[0].report
+        await self.pages.start(name, what, arguments)
         return {}
 
     async def cancel(self, body: dict) -> dict:

@@ -256,3 +256,13 @@ def test_what_cannot_be_served(arguments, words, tmp_path, monkeypatch, capsys):
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+
+
+def test_the_report_is_a_page_that_runs_nothing(server, here):
+    server.result("export", server.settings(report="seen.html"))
+    answer = server.get("report")
+    assert answer.status == 200
+    assert answer.body == (here / "seen.html").read_bytes()
+    assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    (here / "seen.html").unlink()
+    assert server.get("report").status == 404

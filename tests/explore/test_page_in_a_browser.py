@@ -159,6 +159,15 @@ def test_from_the_table_to_the_release(open_tab, here, tmp_path_factory):
         release = (here / "visits_release.csv").read_bytes()
         assert release == (there / "visits_release.csv").read_bytes()
         assert (here / "visits_report.html").exists()
+        with page.expect_popup() as opened:
+            page.click("#open-report")
+        assert "visits.csv" in opened.value.locator("body").inner_text()
+        opened.value.close()
+        # Loading the page again keeps what was chosen.
+        page.reload()
+        tab.wait_for_preview()
+        assert (page.input_value("#k"), page.input_value("#l")) == ("10", "3")
+        assert tab.role(5).input_value() == "sensitive"
         # The same once more: it asks first.
         page.wait_for_selector("#overwrite-part", state="visible")
         assert page.locator("#export-start").is_disabled()
@@ -377,6 +386,7 @@ def test_a_table_that_changes(open_tab, here):
         page.fill("#k", "4")
         page.wait_for_selector("#reload")
         assert "has changed since it was read" in page.locator("#messages").inner_text()
+        assert page.locator("#preview-state").inner_text() == "the file has changed"
         page.click("#reload")
         tab.wait_for_preview()
         assert "100 rows" in page.locator("#size").inner_text()

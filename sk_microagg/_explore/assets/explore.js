@@ -40,6 +40,13 @@ const preview = new Job("preview", { running: previewRuns, done: previewDone, fa
 const points = new Job("curve", { running: curveRuns, done: curveDone, failed: (error) => curveStops(error), canceled: curveCanceled });
 const JOBS = { preview, curve: points, certificate: certificate.job, export: files.job };
 
+/** What was chosen for this table, so that loading the page again keeps it. */
+const saved = {
+  key: () => `settings of ${state.table.version}`,
+  write: () => sessionStorage.setItem(saved.key(), JSON.stringify(readSettings())),
+  read: () => JSON.parse(sessionStorage.getItem(saved.key())),
+};
+
 function readSettings() {
   const { isKaim } = settings;
   return { version: state.table.version, ...settings.read(), columns: columns.read(isKaim), ...files.read(isKaim) };
@@ -66,6 +73,7 @@ function changed() {
   state.nChecks += 1;
   files.check(null);
   update();
+  if (settings.problem === null && columns.problem(settings.isKaim) === null) saved.write();
   const current = readSettings();
   const key = keyOf(current);
   const isUpToDate = state.shownKey === key;
@@ -97,7 +105,7 @@ async function check() {
     showError(answer.error, answer.status);
     if (state.shownKey === keyOf(current)) return setPreviewState("up to date"); // a name of a file is wrong
     preview.cancel();
-    setPreviewState("not possible with these settings");
+    setPreviewState(answer.status === 409 ? "the file has changed" : "not possible with these settings");
     setText(byId("curve-state"), "");
     return;
   }
@@ -231,6 +239,7 @@ function showTable(table) {
   setText(byId("size"), table.n_sample < table.n_records ? all + sample : all);
   byId("rows-part").hidden = table.rows === null;
   if (table.rows !== null) showRows(table);
+  table.settings = saved.read() ?? table.settings;
   columns.show(table.columns, table.settings);
   settings.show(table.settings, table.n_records, table.constraints);
   files.show(table);

@@ -117,6 +117,7 @@ export class Export {
     const facts = result.facts.map(([name, words]) => make("div", {}, make("dt", {}, name), make("dd", {}, words)));
     byId("exported").replaceChildren(
       make("p", { class: "verdict" }, "Written: ", ...files.flatMap((file, i) => [i ? " and " : "", make("bdi", { "data-file": file }, file)])),
+      ...(result.report ? [make("p", {}, make("a", { id: "open-report", href: "report", target: "_blank", rel: "noopener" }, "Open the report"))] : []),
       ...messages(result.warnings),
       make("dl", { class: "facts" }, ...facts),
       make("p", { class: "note" }, "Written with:"),
