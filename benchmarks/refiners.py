@@ -12,7 +12,7 @@ On normal records GSMS and DBFS run only on request: with 100 000 records and 10
 about a minute and half a minute to build the groups, again for every refiner. The iterated search
 has 5000 iterations on the real data. On 100 000 records that would be one for every fourth group,
 so it gets a time limit instead, as does annealing; recombination has it everywhere. With --prove,
-a lower bound of the loss of any partition of the real data is proven in so many seconds.
+a lower bound of the loss of any partition is proven in so many seconds.
 """
 
 import argparse
@@ -128,10 +128,10 @@ def run_cells(arguments):
 
 
 def run_proofs(arguments):
-    """Prove and print a lower bound of the loss on each of the real data sets, if asked for."""
+    """Prove and print a lower bound of the loss on each of the data sets, if asked for."""
     bounds = []
     for data in arguments.data:
-        if arguments.prove and data in REAL:
+        if arguments.prove:
             cell = {"data": data, "k": arguments.k, "prove": arguments.prove}
             cell |= run_alone(__file__, cell, arguments.limit)
             print(f"{data:<20}{'lower bound':<29}{cell.get('bound_percent', float('nan')):10.4f}")
@@ -177,7 +177,7 @@ def parse_arguments():
         default=60,
         help="seconds of a search in normal records, and of each recombination (%(default)s)",
     )
-    add("--prove", type=float, help="seconds of a proof for each of the real data sets")
+    add("--prove", type=float, help="seconds of a proof for each of the data sets")
     add("--limit", type=float, default=900, help="time limit of a cell in seconds (%(default)s)")
     add("--quick", action="store_true", help="only a small data set, from one builder")
     add("--speed", action="store_true", help="only the speed, compared with oracles and over sizes")

@@ -59,8 +59,8 @@ JOBS = {
     "refiners": Job(
         "refiners.py",
         "--data Tarragona Census EIA-10 'normal 25000 x 4' 'normal 25000 x 10' --builders MDAV "
-        "--time-limit 10 --prove 10",
-        4,
+        "--time-limit 10 --prove 60",
+        9,
     ),
     "default": Job("refiners.py", "--default", 1),
     "anytime": Job("anytime.py", None, None, "", 105, drop=("k", "smallest_group")),

@@ -23,6 +23,7 @@ SEARCHES = {
     "few nodes": {"max_nodes": 3},
     "medoids as roots": {"root_preference": 0.0},
     "no inertia": {"inertia": 0.0},
+    "roots are not ranked": {"neighbors_before_ranks": -1.0},
     "many cuts": {"cut_when_below": inf, "min_cut_excess": 0.0, "max_new_cuts": 2.0},
     "focus": {
         "cut_when_below": inf,
