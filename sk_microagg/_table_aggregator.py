@@ -146,9 +146,15 @@ class TableAggregator(
         - "shares" is a column per value, with its share in the group.
         - "generalize" is the lowest common node of their hierarchy, "*" at worst.
 
-    numbers : {"mean", "median"}, default="mean"
-        How numbers, ordinal values and dates are released. The median of an odd number of values is
-        the value of one person.
+    numbers : {"mean", "median", "interval"}, default="mean"
+        How numbers, ordinal values and dates are released.
+
+        - "mean" is the mean, of ordinal values the one next to it.
+        - "median" of an odd number of values is the value of one person.
+        - "interval" is text such as "[30, 39]", and "*" where a value is missing or no end is safe,
+          as in :class:`KAIM`: an end is a number that at least `k` people share, or a round number
+          beyond those of the group from which nobody's can be guessed more often than one in `k`
+          times. Ends of ordinal values are values that at least `k` people share.
 
     decimals : "auto", int, dict or None, default="auto"
         Number of decimals of released numbers, for all columns or by their names.
@@ -210,6 +216,10 @@ class TableAggregator(
         What each quasi-identifier loses, from 0 to 1: the share of its variance, or, for
         categories, how often two records of the same group differ, relative to any two of the
         table.
+
+    generalization_loss_ : float or None
+        Mean loss per cell of a release of intervals and common nodes, `numbers="interval"` with
+        `categories="generalize"`, as the `information_loss_` of :class:`KAIM`; None of others.
 
     kinds_ : dict
         By the name of each quasi-identifier, what it was treated as: "number", "ordinal", "date",
@@ -289,6 +299,7 @@ class TableAggregator(
         sse_: float
         information_loss_: float
         column_losses_: dict[Any, float]
+        generalization_loss_: float | None
         kinds_: dict[Any, str]
         exact_transform_: bool
         n_iter_: int
@@ -313,7 +324,7 @@ class TableAggregator(
         hierarchies: Mapping[Any, Any] | None = None,
         column_weights: Mapping[Any, float] | Literal["target"] | None = None,
         categories: Literal["mode", "shares", "generalize"] = "mode",
-        numbers: Literal["mean", "median"] = "mean",
+        numbers: Literal["mean", "median", "interval"] = "mean",
         decimals: int | Literal["auto"] | Mapping[Any, Any] | None = "auto",
         privacy: Constraint | Sequence[Constraint] | None = None,
         builder: BuilderLike = "mdav",
@@ -377,7 +388,7 @@ class TableAggregator(
         table = frame.table
         aggregation = Aggregation.from_estimator(self, len(table))
         check_option("categories", self.categories, ("mode", "shares", "generalize"))
-        check_option("numbers", self.numbers, ("mean", "median"))
+        check_option("numbers", self.numbers, ("mean", "median", "interval"))
         check_weight_release(self)
         roles = self._roles(table)
         weights = None if roles.weight is None else weights_of(table[roles.weight])
@@ -411,6 +422,9 @@ class TableAggregator(
             method.forget_traces()
         sse, total = (sum(part) for part in zip(*sums.values(), strict=True))
         column_losses = encoder.losses(records, labels, sums)
+        generalization_loss = None
+        if self.numbers == "interval" and self.categories == "generalize":
+            generalization_loss = encoder.generalization_loss(records, labels, rules.units)
         task.call_on_fit_task_end(estimator=self, X=X)
 
         # Attributes are set only after everything has succeeded: no half-fitted estimator remains.
@@ -424,6 +438,7 @@ class TableAggregator(
         self.sse_ = sse
         self.information_loss_ = loss_share(sse, total)
         self.column_losses_ = column_losses
+        self.generalization_loss_ = generalization_loss
         self.kinds_ = {column.name: column.kind for column in encoder.columns}
         self.exact_transform_ = exact_transform
         self.n_iter_ = groups.n_iter

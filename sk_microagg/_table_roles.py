@@ -37,6 +37,15 @@ class TableRoles:
         """The columns whose values no group mixes, or None if there are none."""
         return table[self.strata] if self.strata else None
 
+    def by_position(self, names: list[Any]) -> "TableRoles":
+        """The same roles, with columns by their positions instead of their names."""
+        lists = self.quasi_identifiers, self.sensitive, self.strata, self.released, self.dropped
+        identifiers, sensitive, strata, released, dropped = (
+            [names.index(name) for name in those] for those in lists
+        )
+        unit = None if self.unit is None else names.index(self.unit)
+        return TableRoles(identifiers, sensitive, strata, unit, released, dropped)
+
     @classmethod
     def from_estimator(cls, estimator: Any, names: list[Any]) -> Self:
         """Check the roles that the parameters of an estimator give to columns."""

@@ -72,7 +72,15 @@ def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str
     for constraint in request.privacy:
         for name, value in constraint.to_options().items():
             arguments += _option(SHELL.option(Option(name)), value)
-    for name in ("method", "categories", "builder", "refiner", "time_limit", "certificate"):
+    for name in (
+        "method",
+        "release",
+        "categories",
+        "builder",
+        "refiner",
+        "time_limit",
+        "certificate",
+    ):
         if getattr(request, name) != usual[name]:
             arguments += _option(SHELL.option(Option(name)), getattr(request, name))
     for name in (

@@ -210,6 +210,13 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
         "common, as intervals, nodes of hierarchies and *. Default: %(default)s",
     )
     parser.add_argument(
+        "--release",
+        choices=["averages", "generalized"],
+        default="averages",
+        help="what the groups of --method aggregate are released as: averages and most frequent "
+        "values, or intervals and what categories have in common. Default: %(default)s",
+    )
+    parser.add_argument(
         "--builder",
         choices=BUILDERS,
         help="how groups are made; default: mdav",

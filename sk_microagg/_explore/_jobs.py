@@ -40,6 +40,7 @@ from sk_microagg._utils._writing import PRIVATE_FOLDER, remove_folder
 from sk_microagg.cli import clean_up_when_ended
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import Table
+from sk_microagg.generalization._base import loss_of_release
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import singled_out, warn_of_columns
@@ -87,7 +88,7 @@ def preview(
             "smallest_group": int(estimator.group_sizes_.min()),
             "level": int(level),
             "level_of": "together with its stratum" if plan.roles.strata else "",
-            "loss": rounded_loss(estimator.information_loss_, len(records)),
+            "loss": rounded_loss(loss_of_release(estimator), len(records)),
             "expected_matches": share,
             "words": {"expected_matches": words},
             "warnings": progress.said(),
@@ -207,7 +208,7 @@ def _point(table: Table, request: ReleaseRequest) -> dict:
     share, words = risk_of(records, released, estimator, plan.demands.units())
     point = {
         "k": k,
-        "loss": rounded_loss(estimator.information_loss_, len(records)),
+        "loss": rounded_loss(loss_of_release(estimator), len(records)),
         "expected_matches": share,
         "words": {"expected_matches": words},
     }

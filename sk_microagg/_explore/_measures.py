@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sk_microagg import TableAggregator
 from sk_microagg._explore._page_table import distributions
 from sk_microagg._utils._formatting import (
     at_most,
@@ -22,6 +21,7 @@ from sk_microagg._utils._formatting import (
     homogeneity_in_words,
     rounded_down,
 )
+from sk_microagg.generalization._base import releases_intervals
 from sk_microagg.generalization._grid import with_midpoints
 from sk_microagg.metrics import closeness, diversity
 from sk_microagg.metrics._groups import homogeneity_of_both
@@ -141,9 +141,13 @@ def risk_of(
 
     Of an interval, the intruder takes the middle. The share comes as a number and in words.
     """
-    if not isinstance(estimator, TableAggregator):
-        released = pd.DataFrame({name: with_midpoints(released[name]) for name in released})
-    linkage = link(make_pair(records, released, estimator), units)
+    if releases_intervals(estimator):
+        names = estimator.quasi_identifiers
+        middles = pd.DataFrame({name: with_midpoints(released[name]) for name in names})
+        pair = make_pair(records[names], middles)
+    else:
+        pair = make_pair(records, released, estimator)
+    linkage = link(pair, units)
     return expected_matches(linkage, len(records), fewest_records(estimator.k, units))
 
 

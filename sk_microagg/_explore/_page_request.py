@@ -147,7 +147,7 @@ def request_of(settings: dict, source: Source) -> ReleaseRequest:
             **_kinds(columns),
             column_weights=_weights(columns, settings["method"]),
             privacy=_constraints(settings["constraints"]),
-            method=settings["method"],
+            **_method(settings["method"]),
             categories=None if settings["categories"] == "mode" else settings["categories"],
             time_limit=settings["time_limit"],
             certificate=settings["certificate"],
@@ -204,6 +204,11 @@ def _kinds(columns: dict) -> dict:
         else:
             chosen[parameter].append(name)
     return chosen
+
+
+def _method(chosen: str) -> dict:
+    """The method, and what its groups are released as."""
+    return {"release": chosen} if chosen == "generalized" else {"method": chosen}
 
 
 def _weights(columns: dict, method: str) -> dict:

@@ -271,6 +271,11 @@ class CategoryColumn:
         ]
         return self._as_text(cells)
 
+    def generalization_losses(self, column: Series, labels: Labels, n_groups: int) -> Floats:
+        """The loss of what `generalized` returns for each group: 1 for "*", and 0 for a value."""
+        lowest, highest = ends_of(self._factorize(column)[0], labels, n_groups)
+        return ((lowest != highest) | (lowest < 0)).astype(np.float64)
+
     def _as_text(self, cells: Iterable[Any]) -> Series:
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         return pandas.Series([label_of(cell) for cell in cells], dtype=object, name=self.name)

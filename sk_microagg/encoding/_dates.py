@@ -186,3 +186,18 @@ def _arrow_dates_like(ticks: Array, missing: Booleans, like: Series) -> Series:
         naive = cells.cast(pa.timestamp(kind.unit))
         cells = pc.assume_timezone(naive, kind.tz, ambiguous="latest", nonexistent="latest")
     return pd.Series(pd.arrays.ArrowExtensionArray(cells), name=like.name)
+
+
+def days_of_dates(column: Series) -> Floats:
+    """Dates as days since 1970, NaN where one is missing; an error for what has no calendar."""
+    kind = column.dtype
+    if getattr(kind, "kind", "") == "O" and not hasattr(kind, "pyarrow_dtype"):
+        kind = as_typed(column).dtype
+    arrow = str(getattr(kind, "pyarrow_dtype", ""))
+    if not (arrow.startswith(("timestamp", "date")) or getattr(kind, "kind", "") == "M"):
+        raise TypeError(
+            f"Column {column.name!r} of X holds times of day, durations or periods, for which "
+            "there are no intervals: convert them to numbers, to dates, or to text."
+        )
+    ticks, tick = ticks_of(column)
+    return np.where(is_missing(column), np.nan, ticks * (tick / NANOSECONDS["D"]))

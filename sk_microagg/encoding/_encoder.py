@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from sk_microagg._model._points import Points
 from sk_microagg._utils._deadline import warn_user
 from sk_microagg._utils._kinds import kind_of
@@ -13,6 +15,7 @@ from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._coordinates import ON_A_LINE, Coordinates, numbers_of
 from sk_microagg.encoding._dates import DateColumn
 from sk_microagg.encoding._frames import is_missing
+from sk_microagg.encoding._intervals import group_intervals
 from sk_microagg.encoding._numbers import NumberColumn, group_averages
 from sk_microagg.encoding._ordinals import OrdinalColumn
 from sk_microagg.encoding._trees import HierarchyColumn
@@ -163,7 +166,7 @@ class TableEncoder:
         table: DataFrame,
         labels: Labels,
         *,
-        numbers: Literal["mean", "median"] = "mean",
+        numbers: Literal["mean", "median", "interval"] = "mean",
         categories: Literal["mode", "shares", "generalize"] = "mode",
         units: Array | None = None,
         weights: Floats | None = None,
@@ -178,8 +181,8 @@ class TableEncoder:
         labels : ndarray of shape (n_records,)
             Group of each record, numbered from 0.
 
-        numbers : {"mean", "median"}, default="mean"
-            How numbers, ranks and dates are averaged.
+        numbers : {"mean", "median", "interval"}, default="mean"
+            How numbers, ordinal values and dates are released: averaged, or as intervals.
 
         categories : {"mode", "shares", "generalize"}, default="mode"
             How categories are released.
@@ -214,6 +217,8 @@ class TableEncoder:
         units: Array | None,
         weights: Floats | None,
     ) -> DataFrame:
+        if isinstance(column, ON_A_LINE) and numbers == "interval":
+            return group_intervals(column, cells, labels, n_groups, self.k, units)[0].to_frame()
         if isinstance(column, ON_A_LINE):
             values = column.values(cells)
             averages = group_averages(values, labels, n_groups, numbers, cells, units, weights)
@@ -224,6 +229,37 @@ class TableEncoder:
             return column.generalized(cells, labels, n_groups).to_frame()
         names, indicators = column.shares(cells)
         return _frame(names, group_means(indicators, labels, weights))
+
+    def generalization_loss(
+        self, table: DataFrame, labels: Labels, units: Array | None = None
+    ) -> float:
+        """What a release of intervals and common nodes loses, as KAIM measures it.
+
+        Parameters
+        ----------
+        table : pandas.DataFrame
+            The records.
+
+        labels : ndarray of shape (n_records,)
+            Group of each record, numbered from 0.
+
+        units : ndarray of shape (n_records,) or None, default=None
+            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
+
+        Returns
+        -------
+        loss : float
+            Mean loss per cell, from 0 to 1. Missing cells lose nothing.
+        """
+        n_groups, lost = int(labels.max()) + 1, []
+        for column in self.columns:
+            cells = table[column.name]
+            if isinstance(column, ON_A_LINE):
+                _, losses = group_intervals(column, cells, labels, n_groups, self.k, units)
+            else:
+                losses = column.generalization_losses(cells, labels, n_groups)
+            lost.append(np.where(is_missing(cells), 0.0, losses[labels]).mean())
+        return float(np.mean(lost))
 
     def formatted(
         self, table: DataFrame, *, categories: Literal["mode", "shares", "generalize"] = "mode"

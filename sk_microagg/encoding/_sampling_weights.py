@@ -23,10 +23,10 @@ RARE_WEIGHTS = "Most weights are those of fewer than"
 def check_weight_release(estimator: Any) -> None:
     """Raise an error unless the parameters of an estimator that are about weights agree."""
     check_option("weight_release", estimator.weight_release, ("mean", "keep"))
-    if estimator.weight is not None and getattr(estimator, "numbers", "mean") != "mean":
+    if estimator.weight is not None and getattr(estimator, "numbers", "mean") == "median":
         raise ValueError(
-            f"numbers={estimator.numbers!r} must be 'mean' if there is a weight: other averages do "
-            "not keep sums."
+            f"numbers={estimator.numbers!r} must be 'mean' or 'interval' if there is a weight: "
+            "medians do not keep sums."
         )
 
 

@@ -54,7 +54,8 @@ class HierarchyColumn(CategoryColumn):
     ) -> None:
         self._hierarchy = hierarchy
         known = column.dropna().to_numpy()
-        self._tree = hierarchy.domain(known, f"Column {column.name!r}").tree
+        domain = hierarchy.domain(known, f"Column {column.name!r}")
+        self._tree, self._losses = domain.tree, domain.loss
         super().__init__(column, k, units)
 
     def _fit(self, column: Series, counts: Labels, k: int, units: Array | None) -> None:
@@ -113,15 +114,20 @@ class HierarchyColumn(CategoryColumn):
 
     def generalized(self, column: Series, labels: Labels, n_groups: int) -> Series:
         """The lowest common node of each group; the root where a value is missing."""
-        leaves = self._leaves(column)
-        lowest, highest = ends_of(leaves, labels, n_groups)
-        cells = [
-            self._tree.labels[
-                self._tree.root if low < 0 else self._tree.lowest_common(int(low), int(high))
-            ]
+        nodes = self._common_nodes(column, labels, n_groups)
+        return self._as_text(self._tree.labels[node] for node in nodes)
+
+    def generalization_losses(self, column: Series, labels: Labels, n_groups: int) -> Floats:
+        """The loss of what `generalized` returns for each group: the share of leaves below it."""
+        nodes = self._common_nodes(column, labels, n_groups)
+        return np.array([self._losses[node] for node in nodes])
+
+    def _common_nodes(self, column: Series, labels: Labels, n_groups: int) -> list[int]:
+        lowest, highest = ends_of(self._leaves(column), labels, n_groups)
+        return [
+            self._tree.root if low < 0 else self._tree.lowest_common(int(low), int(high))
             for low, high in zip(lowest, highest, strict=True)
         ]
-        return self._as_text(cells)
 
 
 def _n_people_below(is_below: csr_array, codes: Labels, units: Array | None) -> Labels:

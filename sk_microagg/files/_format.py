@@ -194,7 +194,7 @@ class Format:
 def _check_use(request: Any) -> None:
     """Raise if a parameter is for files of another kind than those of the request."""
     given = vars(request)
-    read = [given[name] for name in ("input", "original", "release") if name in given]
+    read = [given[name] for name in (("input",) if "input" in given else ("original", "release"))]
     # What explore writes is named later, and may be a .csv file; risk writes no table.
     written = [given.get("output", STANDARD)] if "input" in given else []
     files = [str(path).lower() for path in (*read, *written)]

@@ -22,7 +22,7 @@ from sk_microagg._utils._estimator import (
     warn_if_training_data,
 )
 from sk_microagg._utils._statistics import group_sizes
-from sk_microagg._utils._tables import as_table, cells_of, columns_of
+from sk_microagg._utils._tables import as_table, cells_of, columns_of, is_frame
 from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, Output, TableLike
 from sk_microagg._utils._validation import (
     check_k,
@@ -32,7 +32,10 @@ from sk_microagg._utils._validation import (
 )
 from sk_microagg.generalization._grid import make_grid
 from sk_microagg.generalization._hierarchy import Hierarchy
-from sk_microagg.generalization._mixed_table import MixedTable, names_of
+from sk_microagg.generalization._mixed_table import MixedTable, columns_at, names_of
+from sk_microagg.privacy import Rules
+from sk_microagg.privacy._rules import as_constraints
+from sk_microagg.privacy._strata import Strata
 
 
 class GeneralizedGroups:
@@ -122,12 +125,29 @@ class GeneralizedGroups:
         """First and last position of each cell of a table."""
         return table.encode(self._domains)
 
-    def nearest_each(self, lo: Codes, hi: Codes) -> Labels:
-        """For each record, the group whose loss it raises least."""
-        index = CenterIndex(RangeColumns(self._domains, self._weights), self._low, self._high)
-        distinct, places = np.unique(np.hstack([lo, hi]), axis=0, return_inverse=True)
-        distinct_lo, distinct_hi = map(np.ascontiguousarray, np.hsplit(distinct, 2))
-        return index.nearest_each(distinct_lo, distinct_hi)[places.reshape(-1)]
+    def nearest_each(
+        self,
+        lo: Codes,
+        hi: Codes,
+        stratum_of_groups: Labels | None = None,
+        strata: Labels | None = None,
+    ) -> Labels:
+        """For each record, the group whose loss it raises least, among those of its stratum."""
+        nearest = np.empty(len(lo), dtype=np.intp)
+        columns = RangeColumns(self._domains, self._weights)
+        for stratum in [None] if strata is None else np.unique(strata):
+            rows = slice(None) if stratum is None else np.flatnonzero(strata == stratum)
+            groups = np.arange(len(self._low))
+            if stratum is not None:
+                groups = np.flatnonzero(stratum_of_groups == stratum)
+            index = CenterIndex(columns, self._low[groups], self._high[groups])
+            distinct, places = np.unique(
+                np.hstack([lo[rows], hi[rows]]), axis=0, return_inverse=True
+            )
+            distinct_lo, distinct_hi = map(np.ascontiguousarray, np.hsplit(distinct, 2))
+            found = index.nearest_each(distinct_lo, distinct_hi)[places.reshape(-1)]
+            nearest[rows] = groups[found]
+        return nearest
 
 
 class Generalizer(
@@ -136,7 +156,8 @@ class Generalizer(
     """Base of transformers that replace each record by the generalized values of its group.
 
     A subclass has the parameters `k`, `quasi_identifiers`, `sensitive`, `drop`, `hierarchies` and
-    `grid`, and the methods `_group` and, if needed, `_weights`, `_constant` and `_write`.
+    `grid`, maybe `unit`, `strata` and `privacy`, and the methods `_group` and, if needed,
+    `_weights`, `_constant` and `_write`.
     """
 
     if TYPE_CHECKING:  # what `fit` sets
@@ -169,26 +190,33 @@ class Generalizer(
             The fitted estimator.
         """
         check_names_alike(X)
-        places, released = self._find_places(X)
-        table = MixedTable(X, self, places)
+        roles = self._roles(X)
+        table = MixedTable(X, self, roles.quasi_identifiers)
         k = check_k(self.k, len(table))
-        warn_if_k_is_1(k)
+        warn_if_k_is_1(k, getattr(self, "privacy", None))
         table.warn_of_similar_values()
+        rules = self._rules(X, roles, k, len(table))
+        strata = self._find_strata(X, roles, rules, k, len(table))
         weights = self._weights(len(table.names))
-        hierarchies, domains = self._domains(table, k)
+        hierarchies, domains = self._domains(table, k, rules.units)
         columns = RangeColumns(domains, weights, constant=self._constant())
         lo, hi = table.encode(domains)
-        labels, attributes = self._group(columns, lo, hi, table.missing, k)
+        labels, attributes = self._group(columns, lo, hi, table.missing, k, rules, strata)
 
         kept = labels >= 0
         check_partition(labels[kept], k, kept.sum(), f"{type(self).__name__} made groups")
+        rules.check(labels, f"{type(self).__name__} made groups")
         groups = GeneralizedGroups.of_records(
             hierarchies, domains, lo[kept], hi[kept], labels[kept], weights
         )
         loss = _mean_loss(groups.losses(), labels, table.missing, weights)
         groups, centroids = self._write(groups)
         lo, hi = groups.encode(table)
-        assigned = groups.nearest_each(lo, hi)
+        numbers = stratum_of = None
+        if strata is not None:
+            numbers, stratum_of = strata.numbers, np.empty(len(centroids), dtype=np.intp)
+            stratum_of[labels] = numbers
+        assigned = groups.nearest_each(lo, hi, stratum_of, numbers)
         exact_transform = bool(kept.all() and groups.are_alike(assigned, labels))
         training_digest = None if exact_transform else digest(np.hstack([lo, hi]))
 
@@ -204,8 +232,10 @@ class Generalizer(
         self.exact_transform_ = exact_transform
         for name, value in attributes.items():
             setattr(self, name, value)
-        self._places, self._released_places = places, released
+        self._table_roles = roles
         self._groups = groups
+        self._strata = None if strata is None else strata.names
+        self._stratum_of_groups = stratum_of
         self._training_digest = training_digest
         self._sk_microagg_version = __version__
         return self
@@ -267,11 +297,16 @@ class Generalizer(
         with complete_model(self):
             if len(names_of(as_table(X))) > 1:  # Of other shapes, the table says what is wrong.
                 validate_data(self, X, reset=False, skip_check_array=True)
-            table = MixedTable(X, self, self._places)
+            table = MixedTable(X, self, self._table_roles.quasi_identifiers)
             validate_data(self, X, reset=False, skip_check_array=True)
             lo, hi = self._groups.encode(table)
             warn_if_training_data(np.hstack([lo, hi]), self._training_digest)
-            return self._release(X, self.centroids_[self._groups.nearest_each(lo, hi)])
+            strata = None
+            if self._strata is not None:
+                cells = columns_at(as_table(X), self._table_roles.strata)
+                strata = self._strata.numbers_of(cells, len(lo))
+            groups = self._groups.nearest_each(lo, hi, self._stratum_of_groups, strata)
+            return self._release(X, self.centroids_[groups])
 
     def get_feature_names_out(self, input_features: TableLike | None = None) -> Array:
         """Return the names of the columns of the release.
@@ -286,34 +321,55 @@ class Generalizer(
         names : ndarray of str
             The names, without those of dropped columns.
         """
-        return super().get_feature_names_out(input_features)[self._released_places]
+        return super().get_feature_names_out(input_features)[self._table_roles.released]
 
-    def _find_places(self, X: TableLike) -> tuple[list[int], list[int]]:
-        """Positions of the quasi-identifiers, and of all columns that are released."""
+    def _roles(self, X: TableLike) -> TableRoles:
+        """The columns by their roles, each by its position."""
         names = names_of(as_table(X))
         if not names:  # The table says what is wrong with it.
-            return [], []
-        roles = TableRoles.from_estimator(self, names)
-        return [*map(names.index, roles.quasi_identifiers)], [*map(names.index, roles.released)]
+            return TableRoles([], [], [], None, [], [])
+        return TableRoles.from_estimator(self, names).by_position(names)
+
+    def _rules(self, X: TableLike, roles: TableRoles, k: int, n_records: int) -> Rules:
+        """What each group must satisfy beyond its size."""
+        privacy, table = getattr(self, "privacy", None), as_table(X)
+        has_sensitive = roles.sensitive and privacy is not None
+        sensitive = columns_at(table, roles.sensitive) if has_sensitive else None
+        unit = None if roles.unit is None else columns_at(table, [roles.unit])
+        # Constraints on amounts may be about any column.
+        amounts = [each.column for each in as_constraints(privacy) if each.is_about_amounts]
+        names = enumerate(names_of(table) if amounts and is_frame(table) else [])
+        others = [n for n, name in names if name in amounts and n not in roles.sensitive]
+        further = columns_at(table, others) if others else None
+        return Rules.of_table(n_records, k, privacy, sensitive, unit, further)
+
+    def _find_strata(
+        self, X: TableLike, roles: TableRoles, rules: Rules, k: int, n_records: int
+    ) -> Strata | None:
+        if not roles.strata:
+            return None
+        strata = Strata(columns_at(as_table(X), roles.strata), n_records)
+        strata.check(k, rules)
+        return strata
 
     def _release(self, X: TableLike, rows: Array) -> Output:
         """Generalized quasi-identifiers among the columns that are released unchanged."""
-        if len(self._places) == len(self._released_places):
+        places, released = self._table_roles.quasi_identifiers, self._table_roles.released
+        if len(places) == len(released):
             return rows
         table: Any = as_table(X)
         if hasattr(table, "iloc"):
             names = list(table.columns)
             generalized = {
                 names[place]: type(table)({names[place]: rows[:, j].tolist()})
-                for j, place in enumerate(self._places)
+                for j, place in enumerate(places)
             }
-            released = [names[place] for place in self._released_places]
-            return replace_columns(table, released, generalized)
+            return replace_columns(table, [names[place] for place in released], generalized)
         columns: list[Any] = [cells_of(column) for column in columns_of(table, "X")]
-        for j, place in enumerate(self._places):
+        for j, place in enumerate(places):
             columns[place] = rows[:, j]
-        release = np.empty((len(rows), len(self._released_places)), dtype=object)
-        for j, place in enumerate(self._released_places):
+        release = np.empty((len(rows), len(released)), dtype=object)
+        for j, place in enumerate(released):
             release[:, j] = columns[place]
         return release
 
@@ -323,8 +379,10 @@ class Generalizer(
         A model that releases midpoints does not know the ends of intervals, so they are computed
         again from the data.
         """
-        table = MixedTable(X, self, self._places)
-        hierarchies, domains = self._domains(table, self.k)
+        roles = self._table_roles
+        table = MixedTable(X, self, roles.quasi_identifiers)
+        units = self._rules(X, roles, self.k, len(table)).units
+        hierarchies, domains = self._domains(table, self.k, units)
         lo, hi = table.encode(domains)
         kept = self.labels_ >= 0
         weights = self._weights(len(table.names))
@@ -332,13 +390,22 @@ class Generalizer(
             hierarchies, domains, lo[kept], hi[kept], self.labels_[kept], weights
         ).labels()
 
-    def _domains(self, table: MixedTable, k: int) -> tuple[list[Hierarchy], list[Any]]:
+    def _domains(
+        self, table: MixedTable, k: int, units: Array | None
+    ) -> tuple[list[Hierarchy], list[Any]]:
         """The hierarchies of the columns, and their domains for the values of a table."""
         hierarchies = table.hierarchies(self.hierarchies)
-        return hierarchies, table.domains(hierarchies, make_grid(self.grid, k))
+        return hierarchies, table.domains(hierarchies, make_grid(self.grid, k), units)
 
     def _group(
-        self, columns: Any, lo: Codes, hi: Codes, missing: Booleans, k: int
+        self,
+        columns: Any,
+        lo: Codes,
+        hi: Codes,
+        missing: Booleans,
+        k: int,
+        rules: Rules,
+        strata: Strata | None,
     ) -> tuple[Labels, dict[str, Any]]:
         """Return the group of each record, -1 for none, and further attributes to set."""
         raise NotImplementedError
@@ -362,9 +429,27 @@ class Generalizer(
         return tags
 
 
+def releases_intervals(estimator: Any) -> bool:
+    """Whether an estimator releases generalized values, and no averages."""
+    return isinstance(estimator, Generalizer) or getattr(estimator, "numbers", None) == "interval"
+
+
+def loss_of_release(estimator: Any) -> float:
+    """The loss that is told: of generalized values per cell, which the release determines.
+
+    From the exact loss of variance, who knows all other records could compute one, which the
+    intervals of a release do not allow.
+    """
+    loss = getattr(estimator, "generalization_loss_", None)
+    return estimator.information_loss_ if loss is None else loss
+
+
 def check_generalizes_all(estimator: Any) -> None:
     """Raise an error if a fitted Generalizer releases columns unchanged, or drops some."""
-    if isinstance(estimator, Generalizer) and len(estimator._places) < estimator.n_features_in_:
+    if (
+        isinstance(estimator, Generalizer)
+        and len(estimator._table_roles.quasi_identifiers) < estimator.n_features_in_
+    ):
         raise ValueError(
             f"estimator={estimator!r} must be fitted on its quasi-identifiers only here: X and the "
             "release have these columns, and others are passed in addition."

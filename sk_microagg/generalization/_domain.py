@@ -188,12 +188,21 @@ class NumberDomain:
     _low: Floats
     _high: Floats
 
-    def __init__(self, values: ArrayLike, grid: Any = None, unit: float | None = None) -> None:
-        self._numbers, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    def __init__(
+        self,
+        values: ArrayLike,
+        grid: Any = None,
+        unit: float | None = None,
+    ) -> None:
+        self._numbers, places, counts = np.unique(
+            np.asarray(values, dtype=np.float64), return_inverse=True, return_counts=True
+        )
         self.n_leaves = len(self._numbers)
         self.unit = float(np.all(self._numbers % 1 == 0)) if unit is None else unit
         self._low, self._high = (
-            (self._numbers, self._numbers) if grid is None else grid.ends(self._numbers, counts)
+            (self._numbers, self._numbers)
+            if grid is None
+            else grid.ends(self._numbers, grid.count(places, self.n_leaves))
         )
         # The search does not know the ends: otherwise, it would form groups that begin with the
         # first number after an end, which could be guessed. It knows which numbers have none.
@@ -350,6 +359,7 @@ class _Calendar:
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
+        self.count = grid.count
 
     def ends(self, numbers: Floats, counts: Labels) -> tuple[Floats, Floats]:
         low, high = self._grid.ends(numbers, counts)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import percentile_filter, uniform_filter1d
 
+from sk_microagg._utils._statistics import n_people
 from sk_microagg._utils._tables import (
     cells_of,
     day_of_text,
@@ -19,7 +20,7 @@ from sk_microagg._utils._tables import (
     missing_cells,
     number_of_date,
 )
-from sk_microagg._utils._typing import Booleans, Floats, Labels
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 from sk_microagg.generalization._labels import interval_of_label, is_number
 
 # A step is about this share of the range of a column.
@@ -66,9 +67,18 @@ class Grid:
     number; if that range is empty, there is no step.
     """
 
-    def __init__(self, k: int, step: float | None) -> None:
+    def __init__(self, k: int, step: float | None = None, units: Array | None = None) -> None:
         self._k = k
         self._step = step
+        self._units = units
+
+    def with_units(self, units: Array | None) -> "Grid":
+        """The same grid, for records of which some belong to the same person."""
+        return Grid(self._k, self._step, units)
+
+    def count(self, places: Labels, n_numbers: int) -> Labels:
+        """How many people have each number, given the place of that of each record."""
+        return n_people(places, n_numbers, self._units)
 
     def ends(self, numbers: Floats, counts: Labels) -> tuple[Floats, Floats]:
         """The ends of intervals, by their smallest and largest numbers."""
@@ -105,6 +115,13 @@ class Grid:
             multiples[places[is_hidden]] = below[is_hidden]
             places = places[~is_hidden]
         return multiples
+
+
+class SharedGrid(Grid):
+    """Only numbers that at least k records share, for ranks: there is nothing between these."""
+
+    def _hiding_multiples(self, numbers: Floats, counts: Labels) -> Floats:
+        return np.full(int(np.sum(counts < self._k)), -np.inf)
 
 
 def _shared_ends(numbers: Floats, counts: Labels, k: int) -> Floats:

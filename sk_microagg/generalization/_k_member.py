@@ -10,6 +10,11 @@ from sk_microagg._utils._deadline import ProgressCount
 from sk_microagg._utils._typing import Booleans, Codes, Labels, Names, RandomState
 from sk_microagg._utils._validation import check_option, check_seed
 from sk_microagg.generalization._base import Generalizer
+from sk_microagg.privacy import Rules
+from sk_microagg.privacy._strata import Strata
+
+# Groups that one which violates a constraint may be merged with, if one of them is enough for it.
+N_PARTNERS = 10
 
 
 def random_seeds(pool: Any, lo: Codes, hi: Codes, order: Labels) -> Iterator[int]:
@@ -108,6 +113,45 @@ class GrowingGroup:
         np.minimum(self.low, lo[record], out=self.low)
         np.maximum(self.high, hi[record], out=self.high)
         self.n_known += known[record]
+
+
+def merge_violating(columns: Any, lo: Codes, hi: Codes, labels: Labels, rules: Rules) -> Labels:
+    """Merge groups until all satisfy the constraints, each with one that this costs little."""
+    groups = [GrowingGroup(lo.shape[1]) for _ in range(labels.max() + 1)]
+    known = (hi < columns.n_leaves).astype(np.int32)
+    for record, label in enumerate(labels):
+        groups[label].add(record, lo, hi, known)
+    waiting = np.flatnonzero(~rules.are_met(labels)).tolist()
+    measures = [np.array([getattr(g, name) for g in groups]) for name in GrowingGroup.MEASURES]
+    is_gone = np.zeros(len(groups), dtype=bool)
+    while waiting:
+        label = waiting.pop(0)
+        costs = columns.costs(*measures, groups[label].low, groups[label].high)
+        costs[label], costs[is_gone] = np.inf, np.inf
+        nearest = np.argsort(costs, kind="stable")[:N_PARTNERS]
+        nearest = nearest[np.isfinite(costs[nearest])]
+        suited = (
+            other
+            for other in nearest
+            if _are_met(rules, groups[label].members + groups[other].members)
+        )
+        partner = next(suited, None)
+        other = nearest[0] if partner is None else partner
+        for record in groups[label].members:
+            groups[other].add(record, lo, hi, known)
+        for measure, name in zip(measures, GrowingGroup.MEASURES, strict=True):
+            measure[other] = getattr(groups[other], name)
+        is_gone[label] = True
+        if partner is not None and other in waiting:
+            waiting.remove(other)
+    merged = np.empty_like(labels)
+    for number, label in enumerate(np.flatnonzero(~is_gone)):
+        merged[groups[label].members] = number
+    return merged
+
+
+def _are_met(rules: Rules, members: list[int]) -> bool:
+    return bool(rules.subset(members).are_met(np.zeros(len(members), dtype=np.intp))[0])
 
 
 class KMember(Generalizer):
@@ -233,7 +277,14 @@ class KMember(Generalizer):
         self.random_state = random_state
 
     def _group(
-        self, columns: Any, lo: Codes, hi: Codes, missing: Booleans, k: int
+        self,
+        columns: Any,
+        lo: Codes,
+        hi: Codes,
+        missing: Booleans,
+        k: int,
+        rules: Rules,
+        strata: Strata | None,
     ) -> tuple[Labels, dict[str, Any]]:
         check_option("incomplete", self.incomplete, ("drop", "keep"))
         kept = ~missing.any(axis=1) | (self.incomplete == "keep")

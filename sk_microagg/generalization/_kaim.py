@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,7 +22,9 @@ from sk_microagg._utils._validation import (
     check_verbose,
 )
 from sk_microagg.generalization._base import GeneralizedGroups, Generalizer
-from sk_microagg.generalization._k_member import group_greedily
+from sk_microagg.generalization._k_member import group_greedily, merge_violating
+from sk_microagg.privacy import Constraint, Rules
+from sk_microagg.privacy._strata import Strata
 from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 
 
@@ -46,7 +48,15 @@ class KAIM(Generalizer):
 
     sensitive : str, list of str or None, default=None
         Columns that nobody is assumed to know. They are released unchanged, as all columns are that
-        are neither quasi-identifiers nor dropped.
+        are neither quasi-identifiers nor dropped. `privacy` is about them.
+
+    unit : str or None, default=None
+        The column that says who a record belongs to, if people have several: each group then has
+        records of at least `k` different units. It is not released.
+
+    strata : str, list of str or None, default=None
+        Columns whose values no group mixes, such as a region. They are released unchanged, and
+        `transform` needs them, too.
 
     drop : str, list of str or None, default=None
         Columns that are not released, such as names.
@@ -90,6 +100,12 @@ class KAIM(Generalizer):
     weights : array-like of shape (n_quasi_identifiers,) or None, default=None
         Weight of each quasi-identifier in the loss, in the order of the table; by default, all
         weights are 1.
+
+    privacy : Constraint, list of Constraint or None, default=None
+        What each group must satisfy beyond its size, such as
+        :class:`~sk_microagg.privacy.LDiversity`. The refiner does not know constraints, nor `unit`:
+        groups that violate one are merged after it. :class:`TableAggregator` with
+        `numbers="interval"` and `categories="generalize"` searches for groups that satisfy them.
 
     random_state : int, RandomState instance or None, default=None
         Controls the order in which records start groups, and the refiner.
@@ -217,6 +233,8 @@ class KAIM(Generalizer):
         *,
         quasi_identifiers: Names = "auto",
         sensitive: Names | None = None,
+        unit: Hashable = None,
+        strata: Names | None = None,
         drop: Names | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
         distance: Literal["ncp", "entropy"] = "ncp",
@@ -225,6 +243,7 @@ class KAIM(Generalizer):
         output: Literal["interval", "midpoint"] = "interval",
         refiner: str | LocalSearch | IteratedLocalSearch | None = "local_search",
         weights: ArrayLike | None = None,
+        privacy: Constraint | Sequence[Constraint] | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -232,6 +251,8 @@ class KAIM(Generalizer):
         self.k = k
         self.quasi_identifiers = quasi_identifiers
         self.sensitive = sensitive
+        self.unit = unit
+        self.strata = strata
         self.drop = drop
         self.hierarchies = hierarchies
         self.distance = distance
@@ -240,12 +261,20 @@ class KAIM(Generalizer):
         self.output = output
         self.refiner = refiner
         self.weights = weights
+        self.privacy = privacy
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _group(
-        self, columns: Any, lo: Codes, hi: Codes, missing: Booleans, k: int
+        self,
+        columns: Any,
+        lo: Codes,
+        hi: Codes,
+        missing: Booleans,
+        k: int,
+        rules: Rules,
+        strata: Strata | None,
     ) -> tuple[Labels, dict[str, Any]]:
         check_option("distance", self.distance, ("ncp", "entropy"))
         check_option("output", self.output, ("interval", "midpoint"))
@@ -253,12 +282,29 @@ class KAIM(Generalizer):
         check_verbose(self.verbose)
         policy = make_policy(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
         random_state = check_seed(self.random_state)
-        labels = group_greedily(
-            columns, lo, hi, k, random_state, distance=self.distance, verbose=self.verbose
-        )
-        total = len(lo) * self._weights(lo.shape[1]).sum()
-        labels = refine(columns, lo, hi, labels, k, total, policy, random_state, self.verbose)
-        return labels, {"refiner_": policy, "n_iter_": getattr(policy, "n_iter_", 0)}
+        labels, n_iter = np.empty(len(lo), dtype=np.intp), 0
+        n_groups = 0
+        for rows in [slice(None)] if strata is None else strata.rows_of_all():
+            own_lo, own_hi, own_rules = lo[rows], hi[rows], rules.subset(rows)
+            own = group_greedily(
+                columns,
+                own_lo,
+                own_hi,
+                k,
+                random_state,
+                distance=self.distance,
+                verbose=self.verbose,
+            )
+            total = len(own) * self._weights(lo.shape[1]).sum()
+            own = refine(columns, own_lo, own_hi, own, k, total, policy, random_state, self.verbose)
+            if rules:
+                own = merge_violating(columns, own_lo, own_hi, own, own_rules)
+            labels[rows] = n_groups + own
+            n_groups += own.max() + 1
+            n_iter += getattr(policy, "n_iter_", 0)
+        if strata is not None and hasattr(policy, "trace_"):
+            del policy.trace_  # It is that of the last stratum.
+        return labels, {"refiner_": policy, "n_iter_": n_iter}
 
     def _weights(self, n_columns: int) -> Floats:
         if self.weights is None:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from sk_microagg._utils._kinds import kind_of_cells
+from sk_microagg._utils._statistics import take_units
 from sk_microagg._utils._tables import (
     as_table,
     cells_of,
@@ -22,6 +23,7 @@ from sk_microagg._utils._tables import (
 )
 from sk_microagg._utils._typing import Array, Booleans, Codes, Estimator
 from sk_microagg._utils._validation import check_names_differ
+from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._labels import COLLECTIONS
 
@@ -35,6 +37,11 @@ def names_of(X: Any) -> list[Any]:
     return list(range(shape[1])) if len(shape) == 2 else []
 
 
+def columns_at(X: Any, places: list[int]) -> Any:
+    """Some columns of a table, by their positions."""
+    return getattr(X, "iloc", X if is_frame(X) else np.asarray(X))[:, places]
+
+
 class MixedTable:
     """Columns of numbers and categories: known values, and which cells are missing.
 
@@ -46,7 +53,7 @@ class MixedTable:
         self.names = names_of(X)
         if places is not None and len(places) < len(self.names):
             self.names = [self.names[place] for place in places]
-            X = getattr(X, "iloc", X if is_frame(X) else np.asarray(X))[:, places]
+            X = columns_at(X, places)
         with dimensions_explained():
             checked = check_array(
                 _with_common_type(X),
@@ -97,11 +104,16 @@ class MixedTable:
             for name, values in zip(self.names, self.known, strict=True)
         ]
 
-    def domains(self, hierarchies: list[Hierarchy], grid: Any = None) -> list[Any]:
+    def domains(
+        self, hierarchies: list[Hierarchy], grid: Grid | None = None, units: Array | None = None
+    ) -> list[Any]:
         """The domain of each column, from its hierarchy, its values and the grid of intervals."""
+        columns = zip(hierarchies, self.known, self.names, self.missing.T, strict=True)
         return [
-            hierarchy.domain(values, f"Column {name!r}", grid)
-            for hierarchy, values, name in zip(hierarchies, self.known, self.names, strict=True)
+            hierarchy.domain(
+                values, f"Column {name!r}", grid and grid.with_units(take_units(units, ~missing))
+            )
+            for hierarchy, values, name, missing in columns
         ]
 
 

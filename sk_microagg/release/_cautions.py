@@ -64,7 +64,7 @@ def warn_of_columns(plan: Any, progress: Any) -> None:
     warn_of_determined(values, others, progress, plan.demands.units())
     if plan.roles.unit is None:
         lines = several_rows(plan.table, plan.roles.dropped, [c.name for c in plan.known])
-        warn_of_several_rows(lines, plan.request.method != "kaim", progress)
+        warn_of_several_rows(lines, progress)
 
 
 def warn_of_identifiers(names: Sequence[str], progress: Any) -> None:
@@ -145,13 +145,13 @@ def _are_equally_frequent(known: Any) -> bool:
     return mean >= 2 and pc.stddev(counts).as_py() <= EQUAL * mean
 
 
-def warn_of_several_rows(lines: Mapping[str, str], may_use_unit: bool, progress: Any) -> None:
+def warn_of_several_rows(lines: Mapping[str, str], progress: Any) -> None:
     """Warn once that k does not count people, if a column names any."""
     if not lines:
         return
     name, *others = sorted(lines, key=lambda name: not is_named_as_people_are(name))
     text = "{column} has {line}: if it names people, k counts their rows, not the people."
-    text += " {Advice}" if may_use_unit else ""
+    text += " {Advice}"
     if others:
         text += f". The same holds for {in_a_list([*map(shown, others[:N_LINES])])}"
     advice = (Option("unit", name),)

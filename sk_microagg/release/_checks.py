@@ -35,7 +35,12 @@ IN_MEMORY = (
 
 # What a series cannot be asked for, maybe only with some values.
 NOT_IN_SERIES = ("report", "target", "certificate")
-VALUES_NOT_IN_SERIES = {"method": "kaim", "engine": "dask", "categories": "shares"}
+VALUES_NOT_IN_SERIES = {
+    "method": "kaim",
+    "release": "generalized",
+    "engine": "dask",
+    "categories": "shares",
+}
 
 
 def check_request(request: ReleaseRequest) -> None:
@@ -117,9 +122,10 @@ def _check_parameters_on_dask(request: ReleaseRequest) -> None:
         if getattr(request, name):
             text = "{option} needs {memory}."
             raise RequestError("needs", text, option=Option(name), memory=memory)
-    if request.method == "kaim":
-        method = Option("method", "kaim")
-        raise RequestError("needs", "{option} needs {memory}.", option=method, memory=memory)
+    if request.generalizes:
+        is_kaim = request.method == "kaim"
+        option = Option("method", "kaim") if is_kaim else Option("release", "generalized")
+        raise RequestError("needs", "{option} needs {memory}.", option=option, memory=memory)
     if request.certificate is not None:
         text = "{option} needs {memory}: a proof takes all records together."
         option = Option("certificate", request.certificate)

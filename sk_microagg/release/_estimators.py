@@ -19,7 +19,10 @@ DEFAULTS = MicroAggregator().get_params()
 REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 
 # What only groups that are released as averages can be asked for.
-FOR_AVERAGES = ("builder", "certificate", "column_weights", "categories", "decimals", "target")
+FOR_AVERAGES = ("categories", "decimals", "target")
+
+# What KAIM does not take.
+NOT_FOR_KAIM = ("builder", "certificate", "column_weights")
 
 
 def make_estimator(
@@ -40,32 +43,45 @@ def make_estimator(
         "verbose": verbose,
     }
     if request.method == "kaim":
-        return KAIM(refiner=_refiner_of_kaim(request), **settings)
+        return KAIM(
+            quasi_identifiers=names,
+            **demands.names(),
+            privacy=demands.privacy,
+            refiner=_refiner_of_kaim(request),
+            **settings,
+        )
+    generalized: dict[str, Any] = {"numbers": "interval", "categories": "generalize"}
+    averages: dict[str, Any] = {
+        "categories": request.categories or "mode",
+        "decimals": {c.name: c.notation.rounding for c in columns if c.kind in ("number", "date")},
+        "ordinal": {n: order for n, order in declared.orders.items() if n in names} or None,
+    }
     weights = {name: weight for name, weight in request.column_weights.items() if name in names}
     return TableAggregator(
         quasi_identifiers=names,
         **demands.names(),
         column_weights=weights or None,
-        categories=request.categories or "mode",  # type: ignore[arg-type]
-        ordinal={name: order for name, order in declared.orders.items() if name in names} or None,
-        decimals={c.name: c.notation.rounding for c in columns if c.kind in ("number", "date")},
         privacy=demands.privacy,
         builder=request.builder or DEFAULTS["builder"],
         refiner=make_refiner(request.refiner, request.time_limit),
+        **(generalized if request.generalizes else averages),
         **settings,
     )
 
 
 def check_method(request: ReleaseRequest) -> None:
-    """Raise if KAIM does not take a parameter, before anything is read."""
-    if request.method != "kaim":
-        return
-    given = demands_beyond_k(request)
-    given += [Option(name) for name in FOR_AVERAGES if getattr(request, name)]
-    method = Option("method", "kaim")
+    """Raise if a parameter is not for generalized values, or for KAIM, before reading anything."""
+    is_kaim, method = request.method == "kaim", Option("method", "kaim")
+    names = FOR_AVERAGES if request.generalizes else ()
+    given = [
+        name for name in (*names, *(NOT_FOR_KAIM if is_kaim else ())) if getattr(request, name)
+    ]
     if given:
         text = "{given} is not for {method}: leave out one of them."
-        raise RequestError("not_for_method", text, given=given[0], method=method)
+        other = method if is_kaim else Option("release", "generalized")
+        raise RequestError("not_for_method", text, given=Option(given[0]), method=other)
+    if not is_kaim:
+        return
     if request.refiner not in (None, *REFINERS_OF_KAIM):
         text = "{refiner} is not for {method}: take one of {choices}."
         facts = {"refiner": Option("refiner", request.refiner), "method": method}
@@ -84,6 +100,8 @@ def _refiner_of_kaim(request: ReleaseRequest) -> Any:
 
 def check_refiner_keeps_constraints(request: ReleaseRequest) -> None:
     """Raise if there are constraints that the refiner does not keep."""
+    if request.method == "kaim":  # It merges groups after its refiner.
+        return
     constraints = [option for option in demands_beyond_k(request) if option.name != "strata"]
     refiner = make_refiner(request.refiner, request.time_limit)
     if isinstance(refiner, str):

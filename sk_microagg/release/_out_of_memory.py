@@ -264,7 +264,7 @@ def _warn_of_columns(frame: Any, roles: TableRoles, progress: Any) -> None:
     warn_of_identifiers(identifiers, progress)
     if roles.unit is None:
         names = [name for name in roles.dropped if frame.dtypes[name].kind not in "bfmM"]
-        warn_of_several_rows(several_rows_on_dask(counts, names), True, progress)
+        warn_of_several_rows(several_rows_on_dask(counts, names), progress)
 
 
 def _warn_of_determined(frame: Any, roles: TableRoles, n_rows: int, progress: Any) -> None:

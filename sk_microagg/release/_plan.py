@@ -67,8 +67,9 @@ class Plan:
 
     def records(self) -> pd.DataFrame:
         """The table to fit it on: values to anonymize, and columns with a role."""
-        if self.request.method == "kaim":  # It generalizes numbers, also those of dates and ranks.
-            return pd.DataFrame({c.name: c.numbers if c.notation else c.values for c in self.known})
+        if self.request.generalizes:  # Dates and ranks are generalized as the numbers they are.
+            cells = {c.name: c.numbers if c.notation else c.values for c in self.known}
+            return self.demands.with_values(pd.DataFrame(cells))
         values = pd.DataFrame({column.name: column.values for column in self.known})
         # Means of integers may have decimals.
         have_decimals = [c.name for c in self.known if c.kind == "number" and c.notation.decimals]

@@ -119,7 +119,7 @@ def group(estimator: Any, records: pd.DataFrame, progress: Any) -> tuple[pd.Data
         released = estimator.fit_transform(records)
         interrupted = [SEARCH_INTERRUPTED] if is_interrupted() else []
     if isinstance(released, np.ndarray):
-        released = pd.DataFrame(released, columns=records.columns)
+        released = pd.DataFrame(released, columns=estimator.get_feature_names_out())
     return released, interrupted
 
 

@@ -27,6 +27,7 @@ MAPPINGS = ("ordinal", "date", "column_weights", "decimals")
 # Words that are allowed.
 CHOICES: dict[str, tuple] = {
     "method": ("aggregate", "kaim"),
+    "release": ("averages", "generalized"),
     "categories": (None, "mode", "shares", "generalize"),
     "builder": (None, *BUILDERS),
     "refiner": (None, *REFINERS, "none"),
@@ -115,6 +116,10 @@ class ReleaseRequest:
 
     method : {"aggregate", "kaim"}, default="aggregate"
         Averages and most frequent values, or what the rows of a group have in common.
+
+    release : {"averages", "generalized"}, default="averages"
+        What groups are released as, if the method is "aggregate": averages and most frequent
+        values, or intervals and what categories have in common. With "kaim", it is the latter.
 
     builder : str or None, default=None
         How groups are made; None for the default of the method.
@@ -219,6 +224,7 @@ class ReleaseRequest:
     categories: str | None = None
     privacy: Any = None
     method: str = "aggregate"
+    release: str = "averages"
     builder: str | None = None
     refiner: str | None = None
     time_limit: float | None = None
@@ -285,6 +291,11 @@ class ReleaseRequest:
             check_names(parameter, [given] if isinstance(given, str) else given or [], names)
         check_numbers(self, ("column_weights", "decimals"))
         return self
+
+    @property
+    def generalizes(self) -> bool:
+        """Whether values are released as intervals, nodes of hierarchies and "*"."""
+        return self.method == "kaim" or self.release == "generalized"
 
     def replace(self, **changes: Any) -> ReleaseRequest:
         """Return the same request with some other values."""

@@ -24,6 +24,7 @@ from sk_microagg._utils._formatting import (
 from sk_microagg.builders import BUILDERS
 from sk_microagg.files._cells import Column
 from sk_microagg.files._messages import PYTHON, Message, Voice
+from sk_microagg.generalization._base import loss_of_release
 from sk_microagg.refiners._chain import name_of
 
 WIDTH_OF_NAMES = 18
@@ -130,6 +131,7 @@ def summarize(
     lines += homogeneity_lines(
         {shown(name): shares[name] for name in others}, n_records, estimator.k
     )
+    loss = loss_of_release(estimator)
     level_of = " together with its stratum" if roles.strata else ""
     facts = {
         "records": n_records,
@@ -149,9 +151,7 @@ def summarize(
         **singled_out,
         **demands,
         **({"homogeneity": lines} if lines else {}),
-        "information loss": Fact(
-            percent(estimator.information_loss_, digits=3), estimator.information_loss_
-        ),
+        "information loss": Fact(percent(loss, digits=3), loss),
     }
     if certificate is not None:
         facts["certificate"] = f"{certificate.verdict()}: {certificate.reason()}"
@@ -210,7 +210,7 @@ def describe(
     """
     if release is None:
         released = "empty cells"
-    elif not isinstance(estimator, TableAggregator):
+    elif not isinstance(estimator, TableAggregator) or estimator.numbers == "interval":
         released = _generalized_in_words(column, estimator)
     elif column.notation is not None or estimator.categories == "mode":
         is_missing = release.isna().to_numpy()

@@ -20,6 +20,7 @@ from sk_microagg._utils._targets import as_target, has_classes
 from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.encoding._frames import Frame
+from sk_microagg.generalization._base import releases_intervals
 from sk_microagg.metrics import membership_inference
 from sk_microagg.metrics._anonymity import number_values, row_classes
 from sk_microagg.metrics._attribute_inference import AttributeAttack, draw_records
@@ -115,10 +116,11 @@ def target_of(target: Any, X: TableLike, unchanged: Any, estimator: Any) -> Any:
     """The values of a target, checked; None if there is none."""
     if target is None:
         return None
-    if not isinstance(estimator, MicroAggregator | TableAggregator):
+    is_averaging = isinstance(estimator, MicroAggregator | TableAggregator)
+    if not is_averaging or releases_intervals(estimator):
         raise TypeError(
-            f"estimator={estimator!r} must be a MicroAggregator or a TableAggregator if there is a "
-            "target."
+            f"estimator={estimator!r} must be a MicroAggregator or a TableAggregator that releases "
+            "averages if there is a target."
         )
     if not isinstance(target, str):
         n_records = len(columns_of(X, "X")[0])

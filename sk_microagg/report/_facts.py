@@ -23,7 +23,7 @@ from sk_microagg._utils._formatting import (
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._tables import as_table, column_names, columns_of, missing_cells
 from sk_microagg.encoding._frames import is_missing
-from sk_microagg.generalization._base import Generalizer
+from sk_microagg.generalization._base import loss_of_release, releases_intervals
 from sk_microagg.metrics import (
     UnchangedUniqueness,
     attribute_changes,
@@ -136,7 +136,7 @@ def collect_facts(
     numbers = mixed = None
     units = units_of(roles.get("unit"), len(columns[0]))
     fewest = fewest_records(estimator.k, units)
-    if isinstance(estimator, Generalizer):
+    if releases_intervals(estimator):
         losses = _generalization_losses(X, release, estimator)
     elif isinstance(pair, MixedPair):
         losses, mixed = measure_any_kind(pair, estimator, kinds, units)
@@ -155,7 +155,7 @@ def collect_facts(
         fewest=fewest,
         level=int(class_sizes.min()),
         n_distinct=len(class_sizes),
-        loss=float(estimator.information_loss_),
+        loss=float(loss_of_release(estimator)),
         column_losses=losses,
         unique_before=share_of_people(_is_unique(row_classes(X, "X")), units),
         unique_after=share_of_people(_is_unique(classes), units),
@@ -237,7 +237,7 @@ class MixedFacts:
 
 def pair_in_report(X, release, estimator):
     """The columns that were anonymized, and their release; None if they are generalized."""
-    return None if isinstance(estimator, Generalizer) else make_pair(X, release, estimator)
+    return None if releases_intervals(estimator) else make_pair(X, release, estimator)
 
 
 def measure_risk(pair, estimator, units=None):

@@ -17,7 +17,7 @@ from sk_microagg._utils._formatting import (
     signed,
     whole_percent,
 )
-from sk_microagg.generalization._base import Generalizer
+from sk_microagg.generalization._base import releases_intervals
 from sk_microagg.plotting._convergence_display import total_of, trace_of
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
 from sk_microagg.report._recipe import describe, describe_parameter, recipe_of
@@ -189,7 +189,7 @@ def _of_column(facts, column):
 
 def method_of(estimator, facts):
     """The table, the treatment of its columns, and how the groups were made."""
-    is_generalized = isinstance(estimator, Generalizer)
+    is_generalized = releases_intervals(estimator)
     how = _how_generalized(estimator, facts) if is_generalized else _how_averaged(estimator, facts)
     smallest = counted(facts.smallest_group, "record")
     return [

@@ -16,12 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._bound import Certificate
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._tables import check_report_extra, columns_of
+from sk_microagg._utils._tables import as_table, check_report_extra, columns_of
 from sk_microagg._utils._typing import DataFrame, Estimator, FilePath, TableLike
 from sk_microagg._utils._validation import check_number
 from sk_microagg._utils._writing import check_page_name, released_file
 from sk_microagg.encoding._frames import Frame
-from sk_microagg.generalization._base import check_generalizes_all
+from sk_microagg.generalization._base import (
+    Generalizer,
+    check_generalizes_all,
+    releases_intervals,
+)
+from sk_microagg.generalization._mixed_table import columns_at, names_of
 from sk_microagg.metrics._linkage import units_of
 from sk_microagg.metrics._loss import certificate_of, certify, check_can_be_certified
 from sk_microagg.metrics._pairs import MixedPair
@@ -195,6 +200,8 @@ def make_report(
     target = target_of(target, X, unchanged, estimator)
     certificate = _certificate(certificate, estimator, X)
     pair = pair_in_report(X, release, estimator)
+    if releases_intervals(estimator):
+        X, release = _generalized_columns(X, release, estimator)
     membership = None
     if target is not None:
         membership = {
@@ -219,6 +226,17 @@ def make_report(
 def _with_names(table: DataFrame) -> DataFrame:
     """A frame with names for columns that came as an array."""
     return table.rename(columns=lambda name: f"x{name}" if isinstance(name, int) else name)
+
+
+def _generalized_columns(
+    X: TableLike, release: TableLike, estimator: Estimator
+) -> tuple[TableLike, TableLike]:
+    """The quasi-identifiers of a table and of its release."""
+    roles, names = estimator._table_roles, names_of(as_table(X))
+    if isinstance(estimator, TableAggregator):
+        roles = roles.by_position(names)
+    places = [roles.released.index(place) for place in roles.quasi_identifiers]
+    return columns_at(as_table(X), roles.quasi_identifiers), columns_at(as_table(release), places)
 
 
 def _roles_in_table(
@@ -289,10 +307,14 @@ def _check_tables(X: TableLike, release: TableLike, estimator: Estimator) -> Non
         raise TypeError(
             f"estimator={estimator!r} must be a fitted MicroAggregator, TableAggregator or KAIM."
         )
-    check_generalizes_all(estimator)
+    if getattr(estimator, "output", "interval") == "midpoint":
+        check_generalizes_all(estimator)  # Intervals are computed again.
     shapes = [_shape(X, "X"), _shape(release, "release")]
-    if shapes[0] != shapes[1] and not isinstance(estimator, TableAggregator):
-        raise ValueError(f"release of shape {shapes[1]} must have the shape of X, {shapes[0]}.")
+    expected = shapes[0]
+    if isinstance(estimator, Generalizer):
+        expected = shapes[0][0], len(estimator._table_roles.released)
+    if shapes[1] != expected and not isinstance(estimator, TableAggregator):
+        raise ValueError(f"release of shape {shapes[1]} must have the shape of X, {expected}.")
     n_fitted = len(estimator.labels_) if hasattr(estimator, "labels_") else shapes[0][0]
     if shapes[0] != (n_fitted, estimator.n_features_in_):
         raise ValueError(

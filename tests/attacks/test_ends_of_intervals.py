@@ -1,10 +1,10 @@
-"""An intruder who knows how numbers are rounded guesses them from the ends of KAIM's intervals."""
+"""An intruder who knows how numbers are rounded guesses them from the ends of intervals."""
 
 import numpy as np
 from marks import in_one_case
 from tables.mixed import ends_of
 
-from sk_microagg import KAIM
+from sk_microagg import KAIM, TableAggregator
 
 K = 5
 UNITS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)]
@@ -61,14 +61,17 @@ def best_guess(ends, extremes, column):
     return max(np.isclose(guess, extremes, rtol=1e-9).mean() for guess in guesses)
 
 
+MAKERS = {"KAIM": KAIM(K, random_state=0), "groups": TableAggregator(K, numbers="interval")}
+
+
+@in_one_case("model", MAKERS.values())
 @in_one_case("column", COLUMNS.values())
-def test_the_number_next_to_an_end_is_guessed_at_most_one_in_k_times(column):
+def test_the_number_next_to_an_end_is_guessed_at_most_one_in_k_times(model, column):
     pairs = []
     for seed in range(3):
         numbers = column(seed)
-        fitted = KAIM(K, random_state=0).fit(numbers[:, None])
-        release = fitted.centroids_[fitted.labels_, 0]
-        pairs.append(ends_and_extremes(release, fitted.labels_, numbers))
+        release = model.fit_transform(numbers[:, None])[:, 0]
+        pairs.append(ends_and_extremes(release, model.labels_, numbers))
     ends, extremes = np.concatenate(pairs).T
     for is_tried in (np.abs(ends) >= 0, np.abs(ends) >= 1000):  # everywhere, or where coarse
         if is_tried.any():

@@ -106,6 +106,7 @@ def test_all_other_settings_are_read_back(on_posix):
         categories="shares",
         privacy=[UnitShare(0.25), LDiversity(2, "recursive", 1.5), TCloseness(1 / 3)],
         method="kaim",
+        release="generalized",
         builder="cbfs",
         refiner="none",
         time_limit=2.5,

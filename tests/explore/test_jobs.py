@@ -80,8 +80,10 @@ ROLES = {"person": "unit", "region": "stratum", "illness": "sensitive"}
             {"categories": "generalize"},
         ),
         ({"person": "drop", "illness": "sensitive"}, {"method": "kaim"}),
+        (ROLES, {"method": "kaim", "l": 2, "k": 3}),
+        (ROLES, {"method": "generalized", "l": 2, "k": 3}),
     ],
-    ids=["plain", "roles", "share", "closeness", "generalize", "kaim"],
+    ids=["plain", "roles", "share", "closeness", "generalize", "kaim", "kaim_roles", "generalized"],
 )
 def test_a_preview_has_the_figures_of_the_command_line(
     explored, table, facts_of, tmp_path, roles, changes
@@ -172,7 +174,7 @@ def test_errors_are_those_of_the_command_line(explored, table, capsys):
         ({"person": "drop"}, {}, {"k": 121}),
         ({"person": "drop", "illness": "sensitive"}, {}, {"l": 4}),
         ({"person": "drop"}, {}, {"l": 2}),
-        ({"person": "unit"}, {}, {"method": "kaim"}),
+        ({"person": "unit"}, {}, {"method": "kaim", "k": 100}),
     ):
         changes = {**changes, "report": None, "overwrite": True}
         with pytest.raises(RequestError) as error:

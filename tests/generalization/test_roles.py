@@ -112,9 +112,15 @@ def test_bad_roles(X):
 
 def test_measures_are_about_quasi_identifiers(X, tmp_path):
     model = KAIM(3, sensitive="age", random_state=0)
-    message = "quasi-identifiers"
     release = model.fit_transform(X)
-    with pytest.raises(ValueError, match=message):
-        make_report(X, release, model, tmp_path / "report.html")
+    roles = {"sensitive": X["age"], "unchanged": X[["age"]]}
+    report = make_report(X, release, model, tmp_path / "report.html", **roles)
+    names = ", ".join(X.columns.drop("age"))
+    assert f"{X.shape[1] - 1}: {names}" in report.read_text(encoding="utf-8")
+    message = "quasi-identifiers"
     with pytest.raises(ValueError, match=message):
         risk_utility(X, [3], estimator=model)
+    midpoints = KAIM(3, sensitive="age", output="midpoint", random_state=0)
+    release = midpoints.fit_transform(X)
+    with pytest.raises(ValueError, match=message):
+        make_report(X, release, midpoints, tmp_path / "other.html")

@@ -25,7 +25,9 @@ def test_what_only_tables_in_memory_can_be_asked_for(write, tmp_path, name):
     assert (error.facts["option"].name, error.facts["memory"].value) == (name, "memory")
 
 
-@pytest.mark.parametrize("given", [{"method": "kaim"}, {"certificate": 3.0}])
+@pytest.mark.parametrize(
+    "given", [{"method": "kaim"}, {"release": "generalized"}, {"certificate": 3.0}]
+)
 def test_what_else_needs_memory(write, tmp_path, given):
     path = write("broken.parquet", "not Parquet")
     error = refused_at_once(path, tmp_path / "out", engine="dask", **given)
@@ -55,6 +57,8 @@ def test_what_else_needs_memory(write, tmp_path, given):
         ({"sheet": "one"}, "no_sheets"),
         ({"method": "kaim", "builder": "mdav"}, "not_for_method"),
         ({"method": "kaim", "refiner": "exchange"}, "refiner"),
+        ({"release": "means"}, "bad_value"),
+        ({"release": "generalized", "categories": "mode"}, "not_for_method"),
         ({"refiner": "none", "time_limit": 1}, "refiner"),
     ],
 )

@@ -80,10 +80,6 @@ def test_kaim():
         ({"column_weights": {"a": 2}}, "column_weights"),
         ({"categories": "mode"}, "categories"),
         ({"decimals": 0}, "decimals"),
-        ({"privacy": LDiversity(2)}, "l"),
-        ({"privacy": TCloseness(0)}, "t"),
-        ({"unit": "a"}, "unit"),
-        ({"strata": ["a"]}, "strata"),
         ({"target": "a"}, "target"),
     ],
 )
@@ -92,6 +88,27 @@ def test_parameters_that_kaim_does_not_know(settings, given):
     with pytest.raises(RequestError, match="is not for method='kaim'") as caught:
         check_method(request_of(method="kaim", **settings))
     assert caught.value.facts.get("given", caught.value.facts.get("refiner")).name == given
+    if given in ("categories", "decimals", "target"):
+        with pytest.raises(RequestError, match="is not for release='generalized'"):
+            check_method(request_of(release="generalized", **settings))
+    else:
+        check_method(request_of(release="generalized", **settings))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"privacy": LDiversity(2)}, {"privacy": TCloseness(0)}, {"unit": "a"}, {"strata": ["a"]}],
+)
+def test_constraints_are_for_any_method(settings):
+    for method in ({}, {"method": "kaim"}, {"release": "generalized"}):
+        check_method(request_of(**settings, **method))
+
+
+def test_groups_that_are_generalized():
+    estimator = make(release="generalized", trees={"b": TREE}, column_weights={"b": 2})
+    assert isinstance(estimator, TableAggregator)
+    assert (estimator.numbers, estimator.categories) == ("interval", "generalize")
+    assert (estimator.hierarchies, estimator.column_weights) == ({"b": TREE}, {"b": 2.0})
 
 
 @pytest.mark.parametrize("name", ["local_search", "iterated_local_search", "none"])

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
+from sk_microagg.privacy import LDiversity
 from sk_microagg.release import RequestError, _release
 
 NUMERIC = ["age", "height"]
@@ -102,6 +103,55 @@ def test_generalized_values_are_those_of_kaim(release, patients, tmp_path):
     expected = KAIM(k=4, random_state=3).fit_transform(X)
     written = pd.read_csv(output, dtype=str)
     np.testing.assert_array_equal(written[MIXED], expected)
+
+
+GENERALIZED = {"numbers": "interval", "categories": "generalize"}
+
+
+def test_generalized_values_are_those_of_the_groups(release, patients, tmp_path):
+    output = tmp_path / "out.csv"
+    settings = {"k": 4, "random_state": 3, "release": "generalized"}
+    summary = release(patients, output, quasi_identifiers=MIXED, **settings)
+    X = pd.read_csv(patients, na_values="?")[MIXED]
+    model = TableAggregator(k=4, random_state=3, **GENERALIZED)
+    expected = model.fit_transform(X)
+    written = pd.read_csv(output, dtype=str)
+    np.testing.assert_array_equal(written[MIXED], expected)
+    # The exact loss of variance would tell a last number that the intervals hide.
+    assert summary.to_dict()["information_loss"] == model.generalization_loss_
+
+
+@pytest.mark.parametrize("method", [{"method": "kaim"}, {"release": "generalized"}])
+def test_every_constraint_holds_for_generalized_values(release, write, tmp_path, cells, method):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(20, 80, 120),
+            "born": pd.Timestamp("1990-01-01") + pd.to_timedelta(rng.integers(0, 900, 120), "D"),
+            "size": rng.choice(["S", "M", "L"], 120),
+            "person": rng.integers(0, 40, 120),
+            "region": rng.choice(["n", "s"], 120),
+        }
+    )
+    table["ill"] = np.where(table["age"] < 50, "flu", "gout")
+    path = write("t.csv", table.to_csv(index=False, date_format="%d/%m/%Y"))
+    output = tmp_path / "out.csv"
+    roles = {"unit": "person", "strata": ["region"], "sensitive": ["ill"]}
+    kinds = {"date": {"born": "%d/%m/%Y"}, "ordinal": {"size": ["S", "M", "L"]}}
+    report = {"report": tmp_path / "r.html"}
+    release(path, output, k=3, privacy=LDiversity(2), **roles, **kinds, **method, **report)
+    released = pd.read_csv(output, dtype=str)
+    names = ["age", "born", "size", "region"]
+    classes = table.assign(**released[names]).groupby(names)
+    assert classes["person"].nunique().min() >= 3
+    assert classes["ill"].nunique().min() == 2
+    for cell, day in zip(released["born"], table["born"], strict=True):
+        ends = [pd.to_datetime(end, format="%d/%m/%Y") for end in cell.strip("[]").split(", ")]
+        assert ends[0] <= day <= ends[-1]
+    order = {"S": 0, "M": 1, "L": 2}
+    for cell, size in zip(released["size"], table["size"], strict=True):
+        ends = [order.get(end) for end in cell.strip("[]").split(", ")]
+        assert cell == "*" or ends[0] <= order[size] <= ends[-1]
 
 
 def test_a_file_of_equal_rows_is_released_byte_for_byte(release, write, tmp_path):

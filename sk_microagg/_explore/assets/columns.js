@@ -19,7 +19,6 @@ const DETAILS = {
 const READ = ["quasi_identifier", "sensitive"];
 // Roles of columns that are left out of the release.
 const LEFT_OUT = ["unit", "drop"];
-const NOT_WITH_KAIM = ["unit", "stratum"];
 const KINDS = ["number", "category", "date", "ordinal"];
 const COUNTS = {
   quasi_identifier: "quasi-identifier",
@@ -96,9 +95,8 @@ export class Columns {
     const wrong = this.#items.find(({ role, weight }) => !isKaim && role.value === "quasi_identifier" && !isRight(weight));
     if (wrong) return `The weight of ${short(wrong.name)} must be a number above 0.`;
     const units = this.#items.filter(({ role }) => role.value === "unit");
-    if (units.length > 1) return `Only one column can be the unit, but ${units.map(({ name }) => short(name)).join(" and ")} are.`;
-    const apart = this.#items.find(({ role }) => isKaim && NOT_WITH_KAIM.includes(role.value));
-    return apart ? `With generalization, no column can be a unit or stratum: give ${short(apart.name)} another role.` : null;
+    const words = units.map(({ name }) => short(name)).join(" and ");
+    return units.length > 1 ? `Only one column can be the unit, but ${words} are.` : null;
   }
 
   /** What depends on the method and on other columns. */
@@ -109,7 +107,6 @@ export class Columns {
       const isWeighted = role.value === "quasi_identifier" && !isKaim;
       weight.disabled = !isWeighted;
       weight.setAttribute("aria-invalid", isWeighted && !isRight(weight));
-      for (const one of role.options) one.disabled = isKaim && NOT_WITH_KAIM.includes(one.value);
       if (hint) hint.hidden = LEFT_OUT.includes(role.value);
       if (kindHint) kindHint.hidden = kind.value !== "" || LEFT_OUT.includes(role.value);
       if (problem) problem.hidden = kind.value !== "" || !READ.includes(role.value);

@@ -63,6 +63,11 @@ export class Settings {
     return byId("method").value === "kaim";
   }
 
+  /** Whether values become intervals and what a group shares. */
+  get generalizes() {
+    return byId("method").value !== "aggregate";
+  }
+
   get problem() {
     const isRight = Number.isInteger(this.k) && this.k >= 2 && this.k <= this.#nRecords;
     return isRight ? null : `k must be a whole number from 2 to ${thousands(this.#nRecords)}, the number of rows.`;
@@ -72,7 +77,7 @@ export class Settings {
     return {
       k: this.k,
       method: byId("method").value,
-      categories: this.isKaim ? "mode" : byId("categories").value,
+      categories: this.generalizes ? "mode" : byId("categories").value,
       constraints: Object.fromEntries(this.#constraints.map((c) => [c.name, numberOrNull(byId(idOf(c)))])),
       time_limit: numberOrNull(byId("time-limit")),
       shuffle: byId("shuffle").checked,
@@ -89,12 +94,12 @@ export class Settings {
     const has = { sensitive: [hasSensitive, "Sensitive"], unit: [hasUnit, "Unit"] };
     for (const constraint of this.#constraints) {
       const [id, [isGiven, role]] = [idOf(constraint), has[constraint.needs]];
-      const reason = this.isKaim ? "Not with generalization." : isGiven ? "" : `Give a column the role ${role} first.`;
+      const reason = isGiven ? "" : `Give a column the role ${role} first.`;
       byId(id).disabled = reason !== "";
       setText(byId(`${id}-reason`), reason);
     }
-    byId("categories").disabled = this.isKaim;
-    setText(byId("categories-reason"), this.isKaim ? "Generalization always releases what a group shares." : "");
+    byId("categories").disabled = this.generalizes;
+    setText(byId("categories-reason"), this.generalizes ? "Generalization always releases what a group shares." : "");
     setText(byId("categories-words"), CATEGORIES[byId("categories").value]);
   }
 
