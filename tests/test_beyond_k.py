@@ -105,6 +105,7 @@ def test_units_in_any_form(X, form, expected):
     assert_array_equal(labels, expected["unit"])
 
 
+@pytest.mark.slow
 @every_form
 def test_strata_in_any_form(X, new, form, expected):
     aggregator = MicroAggregator(4, refiner=FAST, random_state=0)
@@ -302,6 +303,7 @@ def test_shares_of_units_need_units(X):
 # Blocks
 
 
+@pytest.mark.slow
 @in_one_case("kind", ["independent", "along a column"])
 def test_blocks_are_held_against_the_whole_table(kind):
     # Along a column, no half of the table looks like the whole of it.

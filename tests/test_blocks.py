@@ -72,6 +72,7 @@ def test_any_number_of_columns(d):
     assert_exact_release(MicroAggregator(k=3, block_size=30), in_units(d=d))
 
 
+@pytest.mark.slow
 def test_no_scaler():
     X = np.random.default_rng(0).standard_t(2, size=(400, 3))
     assert_exact_release(MicroAggregator(k=3, scaler=None, block_size=60), X)
@@ -342,7 +343,7 @@ def test_bad_stitch(X, stitch, block_size):
     assert_fit_fails(aggregator, X, ValueError, message)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_verbose_counts_the_blocks(X, n_jobs, capsys):
     aggregator = MicroAggregator(k=3, block_size=60, n_jobs=n_jobs, verbose=1).fit(X)

@@ -47,6 +47,7 @@ def fitted():
     return table, TableAggregator(k=4, random_state=0).fit(table)
 
 
+@pytest.mark.slow
 def test_many_values_become_codes(fitted):
     table, aggregator = fitted
     points = aggregator._encoder.points(table)
@@ -123,6 +124,7 @@ def test_tables_of_codes_alone():
     assert aggregator.column_losses_["zip"] < 0.5
 
 
+@pytest.mark.slow
 def test_a_number_that_one_person_of_a_group_has():
     table = make_table(600)
     table.loc[np.random.default_rng(0).random(600) < 0.9, "x0"] = np.nan
@@ -135,6 +137,7 @@ def test_a_number_that_one_person_of_a_group_has():
     assert aggregator.exact_transform_ == np.array_equal(found, aggregator.labels_)
 
 
+@pytest.mark.slow
 def test_nodes_of_hierarchies_are_codes_level_by_level():
     rng = np.random.default_rng(0)
     names = [f"{one}{two}" for one in "ABC" for two in "abcdefg"]

@@ -200,6 +200,7 @@ def dates():
     }
 
 
+@pytest.mark.slow
 @in_one_case("kind", dates())
 def test_dates(kind):
     frame = dates()[kind]
@@ -221,6 +222,7 @@ def test_dates_in_an_array_or_a_list():
             MicroAggregator().fit(table)
 
 
+@pytest.mark.slow
 @in_one_case("kind", dates())
 def test_generalized_dates(kind):
     kaim = KAIM(refiner=None, random_state=0)

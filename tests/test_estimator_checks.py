@@ -87,6 +87,7 @@ def test_index_of_a_pandas_frame_is_kept(X):
     pd.testing.assert_index_equal(release.index, frame.index)
 
 
+@pytest.mark.slow
 @every_frame
 @in_one_case("scaler", ["standard", RobustScaler(), None])
 def test_frames_by_global_setting_change_no_value(X, new, library, scaler):

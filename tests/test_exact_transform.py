@@ -145,6 +145,7 @@ def test_exchange_makes_any_partition_exact(builder, refiner, dtype):
     assert_transform_is_the_release(X, 4, builder=builder, refiner=refiner, random_state=0)
 
 
+@pytest.mark.slow
 def test_iterated_search_is_exact():
     X = np.random.default_rng(1).normal(size=(200, 3))
     assert_transform_is_the_release(X, 3, refiner="iterated_local_search", random_state=0)

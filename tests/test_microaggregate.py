@@ -46,6 +46,7 @@ def records():
     return np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 4.0, 0.5]
 
 
+@pytest.mark.slow
 @every_builder
 def test_labels_are_those_of_the_estimator_without_a_scaler(X, name):
     estimator = MicroAggregator(k=4, builder=name, scaler=None)
@@ -108,6 +109,7 @@ def test_parameters_of_a_builder_object_are_used(X, changed):
     assert not np.array_equal(labels, default)
 
 
+@pytest.mark.slow
 @every_builder
 @in_one_case("k", [1, 3, 7, 26, 50])
 def test_labels_are_integers_from_0_without_gaps(X, name, k):
@@ -129,6 +131,7 @@ def test_lists_are_records():
     assert labels[0] == labels[2] != labels[1] == labels[3]
 
 
+@pytest.mark.slow
 @every_builder
 def test_records_are_not_changed_and_may_be_read_only(X, name):
     before = X.copy()
@@ -221,6 +224,7 @@ def test_refiner_of_any_class_is_used(X):
 # The same twice
 
 
+@pytest.mark.slow
 @every_builder
 @in_one_case("n_jobs", [1, 2])
 def test_result_is_the_same_twice_and_for_any_number_of_jobs(X, name, n_jobs):

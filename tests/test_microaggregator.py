@@ -195,6 +195,7 @@ def test_read_only_records_give_the_same_and_writable_ones_are_not_changed(build
 # Scalers
 
 
+@pytest.mark.slow
 @in_one_case(
     "scaler",
     [StandardScaler(), RobustScaler(), PCA(2), make_pipeline(RobustScaler(), PCA(2))],

@@ -153,6 +153,7 @@ def test_a_table_aggregator_makes_the_same_release(X):
     assert_array_equal(tables.labels_, aggregator.labels_)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:scaler is a:UserWarning")
 @every_scaler
 def test_every_scaler_that_takes_missing_values(X, scaler):
@@ -179,6 +180,7 @@ def test_a_scaler_that_refuses_missing_values_says_so(X):
         MicroAggregator(scaler=scaler).fit(X)
 
 
+@pytest.mark.slow
 @every_scaler
 def test_new_records_may_lack_values_that_no_training_record_lacks(scaler):
     aggregator = MicroAggregator(k=5, scaler=scaler).fit(in_units(n=150))
@@ -218,6 +220,7 @@ def test_two_records_of_which_one_value_is_known_do_not_release_it():
     assert_allclose(release[2:, 1], 7.1)
 
 
+@pytest.mark.slow
 @in_one_case("block_size", [20, None])
 def test_blocks_and_strata(X, block_size):
     strata = np.arange(150) % 2
@@ -229,6 +232,7 @@ def test_blocks_and_strata(X, block_size):
         assert_array_equal(aggregator.transform(X, strata=strata), release)
 
 
+@pytest.mark.slow
 def test_types_in_and_out(X):
     release = MicroAggregator().fit_transform(X)
     names = ["a", "b", "c"]

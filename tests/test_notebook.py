@@ -204,6 +204,7 @@ def test_columns_without_names_or_variance():
     assert all(0 <= loss <= 1 for loss in losses.values())
 
 
+@pytest.mark.slow
 @in_one_case(
     "aggregator",
     [

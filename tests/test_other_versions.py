@@ -33,6 +33,7 @@ def use(model):
             yield getattr(model, method), FRAME if isinstance(model, DaskTableAggregator) else X
 
 
+@pytest.mark.slow
 @in_one_case(
     ("model", "part"),
     [

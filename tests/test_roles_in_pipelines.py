@@ -66,6 +66,7 @@ def test_a_pipeline_asks_for_a_decision(X):
         make_pipeline(StandardScaler(), aggregator(privacy=TCloseness(0.2))).fit(X, sensitive=AGES)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_a_grid_search_over_t_and_k_in_a_pipeline(X):
     y = X[:, 0] + X[:, 2]
@@ -83,6 +84,7 @@ def test_a_grid_search_over_t_and_k_in_a_pipeline(X):
     assert len(set(search.cv_results_["mean_test_score"])) == 4
 
 
+@pytest.mark.slow
 def test_a_grid_search_over_t_and_k_without_routing(X):
     search = GridSearchCV(
         aggregator(privacy=TCloseness()),
@@ -96,6 +98,7 @@ def test_a_grid_search_over_t_and_k_without_routing(X):
     assert closeness(search.best_estimator_.labels_, AGES) <= 0.4
 
 
+@pytest.mark.slow
 def test_constraints_themselves_are_candidates(X):
     candidates = [None, LDiversity(2), [LDiversity(3), TCloseness(0.02)]]
     search = GridSearchCV(aggregator(), {"privacy": candidates}, cv=3, error_score="raise")

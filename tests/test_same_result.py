@@ -68,6 +68,7 @@ def fit_one_after_another(fit):
     return aggregator
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("n_jobs", [None, 2, -1, 20])
 def test_same_result_of_any_number_of_jobs(fit, expected, n_jobs):
     assert_same_fit(fit(n_jobs=n_jobs), expected)

@@ -208,6 +208,7 @@ def test_other_errors_leave_nothing_behind_either(X):
     assert_fails(MicroAggregator(4, privacy=Unlucky()), X, OSError, "no luck", sensitive=AGES)
 
 
+@pytest.mark.slow
 @in_one_case(
     ("fitted", "given", "message"),
     [

@@ -53,6 +53,7 @@ def test_groups_of_complete_numbers_are_those_of_micro_aggregator(numbers, form)
         np.testing.assert_allclose(model.centroids_, expected.centroids_, rtol=1e-6)
 
 
+@pytest.mark.slow
 @in_one_case(
     "parameters",
     [{"builder": "cbfs"}, {"refiner": "local_search"}, {"block_size": 20}, {"refiner": None}],
@@ -183,6 +184,7 @@ def test_an_unknown_stratum_is_an_error():
 # Transform, score, format
 
 
+@pytest.mark.slow
 @in_one_case("seed", range(3))
 def test_transform_of_the_training_data_is_the_release(seed):
     table = patients(seed=seed).drop(columns=["name", "patient"])
@@ -345,6 +347,7 @@ def test_threads_change_nothing():
     pd.testing.assert_frame_equal(one.transform(new), two.transform(new))
 
 
+@pytest.mark.slow
 def test_a_second_fit_and_other_names_change_nothing():
     table = patients().drop(columns=["name", "patient"])
     release = aggregator().fit_transform(table)
@@ -387,6 +390,7 @@ def test_a_given_order_may_have_values_that_the_type_lacks():
     assert release["s"].tolist() == ["M"] * 6
 
 
+@pytest.mark.slow
 def test_whole_numbers_can_be_a_target():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))

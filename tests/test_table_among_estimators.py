@@ -73,7 +73,7 @@ class OfFloats(TableAggregator):
         return tags
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @with_checks([OfFloats()], only=list(FAILED))
 def test_the_checks_that_fail_for_twins_pass_on_floats(estimator, check):
     check(estimator)

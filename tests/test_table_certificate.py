@@ -47,7 +47,7 @@ def test_certificate_needs_the_table_of_fit():
         aggregator.certificate(table, time_limit=0)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("n_dense", [512, 8])
 def test_certificate_of_another_table_is_refused(monkeypatch, n_dense):
     """The groups lose less than the bound of a table in which records are farther apart."""

@@ -98,6 +98,7 @@ def test_a_wrong_parameter_is_named_with_its_value_and_what_is_allowed(parameter
     assert not [name for name in vars(model) if name.endswith("_") or name.startswith("_")]
 
 
+@pytest.mark.slow
 @in_one_case(("parameters", "message"), WRONG[:3] + WRONG[-9:])
 def test_a_failed_fit_leaves_the_fitted_model_as_it_was(parameters, message):
     model = TableAggregator(3).fit(TABLE)

@@ -159,6 +159,7 @@ def test_rare_classes_count_as_one(X, monkeypatch):
     assert np.argmax(TargetScaler().fit(X, quartile).weights_) == 1
 
 
+@pytest.mark.slow
 @in_one_case("n", [1, 2, 5, 12])
 def test_few_records_tell_nothing(X, n):
     assert_array_equal(TargetScaler().fit(X[:n], X[:n, 1]).weights_, 1.0)
@@ -176,6 +177,7 @@ def test_categories_of_many_values():
     assert np.mean((release["x"] - x) ** 2) < np.mean((plain["x"] - x) ** 2)
 
 
+@pytest.mark.slow
 def test_names_of_any_kind(X):
     names = [("a", 1), np.nan, 3]
     table = pd.DataFrame(X)
@@ -240,6 +242,7 @@ def test_tables_of_numbers_have_the_same_groups(X, n_missing):
     )
 
 
+@pytest.mark.slow
 def test_missing_values_and_units(X):
     y = X[:, 1].copy()
     X[::5, 0] = np.nan
@@ -253,6 +256,7 @@ def test_missing_values_and_units(X):
     assert_allclose(weight, aggregator.scaler_.weights_[0], rtol=0.1)
 
 
+@pytest.mark.slow
 def test_a_scaler_of_several_steps_gets_the_target(X):
     scaler = make_pipeline(TargetScaler(), PCA(2))
     aggregator = MicroAggregator(scaler=scaler).fit(X, X[:, 1])

@@ -192,6 +192,7 @@ def test_with_routing_a_decision_is_needed(X, y):
         model.fit(X, y, sensitive=y)
 
 
+@pytest.mark.slow
 def test_units_and_strata_without_routing(X, y, new):
     units, strata = np.arange(120) // 2, np.arange(120) % 3
     model = TrainOnRelease(LogisticRegression(), MicroAggregator(k=3))
@@ -294,6 +295,7 @@ def table_of_people():
     return table, np.where(table["job"] == "clerk", age > 40, age > 60)
 
 
+@pytest.mark.slow
 @in_one_case("categories", ["mode", "shares"])
 def test_a_table_with_categories(table, categories):
     X, y = table

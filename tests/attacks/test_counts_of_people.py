@@ -73,6 +73,7 @@ def test_a_model_does_not_tell_of_the_leaf_of_one_person():
     assert coordinates[0] == coordinates[1]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=30), st.data())
 def test_shares_of_few_people_are_not_written(rows, data):

@@ -74,7 +74,7 @@ def test_a_bound_stops_the_attack(visits, kind, share):
     assert aggregator.n_groups_ > 5
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--unit-share", "0.5"]])
 def test_the_command_line_says_what_the_attack_achieves(visits, options, tmp_path, capsys):
     from sk_microagg.cli import main

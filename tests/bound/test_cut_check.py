@@ -75,6 +75,7 @@ def test_a_search_that_is_cut_short_lowers_duals_enough(k):
         assert case.worst(lowered).max() <= 1e-12, (seed, node_limit)
 
 
+@pytest.mark.slow
 @in_one_case("k", [2, 3, 4])
 def test_only_the_cuts_that_are_named_are_checked(k):
     n_lowered = 0
@@ -90,6 +91,7 @@ def test_only_the_cuts_that_are_named_are_checked(k):
     assert n_lowered > 0
 
 
+@pytest.mark.slow
 @in_one_case("k", [2, 3, 4])
 def test_sets_found_quickly_violate_their_constraints(k):
     n_found = n_cases = 0

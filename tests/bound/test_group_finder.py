@@ -37,6 +37,7 @@ def test_found_sets_violate_their_constraints(name, k):
     assert n_found >= n_cases - 1
 
 
+@pytest.mark.slow
 @in_one_case("name", ["normal", "grid", "duplicates", "line", "heavy_tails"])
 @in_one_case("k", [2, 3, 4])
 def test_sets_within_cuts_are_improved_by_the_best_exchange(name, k):

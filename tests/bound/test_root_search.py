@@ -125,6 +125,7 @@ def test_after_lowering_no_set_with_a_raised_record_violates_its_constraint(k):
         assert min(with_raised, default=0.0) >= -1e-9 * np.abs(case.duals).max(), which
 
 
+@pytest.mark.slow
 @in_one_case("k", [2, 3, 4, 5, 6])
 def test_sets_that_violate_little_are_left_out(k):
     for seed in range(4):

@@ -85,6 +85,7 @@ def test_gsms_takes_the_groups_with_the_least_squared_error(seed, n, d, k):
     assert groups_of(GSMS().build(X, k)) == groups_of(oracles.gsms(X, k))
 
 
+@pytest.mark.slow
 def test_gsms_groups_have_the_least_cost_also_among_ties():
     for (table, make), k in itertools.product(TABLES.items(), (1, 3, 8)):
         with case(table, k=k):

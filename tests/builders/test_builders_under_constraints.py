@@ -103,6 +103,7 @@ def test_a_constraint_of_the_user(builder):
     assert labels.max() > 10
 
 
+@pytest.mark.slow
 def test_replacements_need_fewer_merges():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))

@@ -131,6 +131,7 @@ def shuffled(release, tmp_path):
     return path
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("columns", [[], ["-q", "count,size"], ["-q", "count"]])
 def test_rows_in_another_order(run, numbers, release, shuffled, columns):
     in_order = run("risk", numbers, release, *columns).out

@@ -45,6 +45,7 @@ def test_how_values_are_written_does_not_matter(run, tables, tmp_path, method, s
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_dates_are_refused_as_by_anonymize(run, fails, tables, tmp_path):
     path, output = tables[1], tmp_path / "release.csv"
     line = "born: about 90 of 90 cells seem to be dates: use --date born, or --categorical born."

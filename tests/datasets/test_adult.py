@@ -209,6 +209,7 @@ def test_real_table(real):
     assert (real[:, 0].min(), real[:, 0].max()) == (17, 90)
 
 
+@pytest.mark.slow
 def test_missing_values_of_the_real_table(real):
     is_missing = np.equal(real, None)
     assert dict(zip(COLUMNS, is_missing.sum(axis=0), strict=True)) == {

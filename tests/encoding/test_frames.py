@@ -37,6 +37,7 @@ ARRAYS = {
 }
 
 
+@pytest.mark.slow
 @in_one_case("kind", ARRAYS)
 def test_arrays_keep_their_type(kind):
     X = ARRAYS[kind]

@@ -67,7 +67,7 @@ def table(tmp_path_factory):
 ROLES = {"person": "unit", "region": "stratum", "illness": "sensitive"}
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("roles", "changes"),
     [
@@ -160,6 +160,7 @@ def test_the_curve_shows_groups_with_a_single_known_value(explored, tmp_path):
     assert {point["words"]["homogeneity"] for point in points} == {"100%"}
 
 
+@pytest.mark.slow
 def test_impossible_points_of_the_curve_are_explained(explored, numbers):
     page = explored(numbers)
     points = page.run("curve", {"id": "drop", "class": "stratum"})["points"]
@@ -185,7 +186,7 @@ def test_errors_are_those_of_the_command_line(explored, table, capsys):
         )
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".xlsx", ".parquet", ".tsv", ".csv.gz"])
 def test_other_files(explored, table, facts_of, tmp_path, suffix):
     frame = pd.read_csv(table, parse_dates=["born"]).drop(columns="nothing")
@@ -236,6 +237,7 @@ def test_hierarchies(explored, table, facts_of, tmp_path):
         assert town["released"] == "lowest common node, or * for any value"
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("cell", ["7", "same", "2020-01-01", "{i}", "text {i}"])
 def test_a_table_with_one_column(explored, tmp_path, cell):
     path = tmp_path / "one.csv"
@@ -267,6 +269,7 @@ def test_all_values_missing(explored, tmp_path):
         page.run("preview")
 
 
+@pytest.mark.slow
 def test_a_large_table_is_sampled_and_released_whole(explored, tmp_path, monkeypatch):
     monkeypatch.setattr(_page_table, "N_SAMPLE", 200)
     rng = np.random.default_rng(0)

@@ -109,6 +109,7 @@ def test_no_job_tells_of_single_records(explored, table, rows, turn, method):
     assert found == set()
 
 
+@pytest.mark.slow
 def test_a_certificate_tells_of_no_record(explored, table, rows):
     page = explored(table, "--no-preview")
     roles = {"odd": "drop", "count": "quasi_identifier"}
@@ -203,6 +204,7 @@ def errors_of_attacks(end, ordered, k=N_EXTREMES + 1):
     return [abs(found - true) / np.ptp(ordered) for found, true in attacks]
 
 
+@pytest.mark.slow
 def test_no_value_can_be_computed_from_the_ends_of_a_histogram(explored, write_rows, tmp_path):
     rng = np.random.default_rng(0)
     errors = []
@@ -260,6 +262,7 @@ def test_the_ends_of_several_previews_tell_no_value(previews_of):
     assert np.median(errors) > 0.1
 
 
+@pytest.mark.slow
 def test_the_counts_of_several_previews_isolate_no_record(previews_of):
     """Counts below edges that move with k, if subtracted from each other, leave single records."""
     ordered = incomes(0)
@@ -327,6 +330,7 @@ def test_bins_by_people_have_no_edges_of_their_own(explored, write_rows, tmp_pat
     assert edges[1] < edges[0]
 
 
+@pytest.mark.slow
 def test_the_extreme_value_of_one_person_with_many_rows(explored, write_rows, tmp_path):
     rows = [[f"{i // 25}", "54321.17" if i < 25 else f"{i}.5"] for i in range(500)]
     page = explored(write_rows(tmp_path / "visits.csv", ["person", "income"], *rows))
@@ -380,6 +384,7 @@ def test_names_of_people_with_several_rows(explored, write_rows, tmp_path, n_row
     assert "Anna" in json.dumps(explored(path).description["columns"])
 
 
+@pytest.mark.slow
 def test_numbers_of_people_as_categories(explored, write_rows, tmp_path):
     rows = [[7_001_000 + 13 * (i % 40), i % 9] for i in range(1000)]
     path = write_rows(tmp_path / "visits.csv", ["patient", "age"], *rows)

@@ -325,6 +325,7 @@ def test_times_are_read_as_they_are_written(moments):
     assert [*map(found.notation.text, found.numbers)] == cells
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.datetimes(), min_size=1))
 def test_seconds_of_any_year_are_read_as_they_are_written(moments):

@@ -119,6 +119,7 @@ def test_round_trip_of_any_text(tmp_path_factory, rows, sep):
 PLAIN = st.text("abé 1.;\t\r\n,", max_size=12)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(PLAIN, min_size=1, max_size=6), st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_both_ways_to_read_agree(tmp_path_factory, lines, end, has_mark):

@@ -103,6 +103,7 @@ def test_in_a_column_transformer_next_to_other_columns(X):
     pd.testing.assert_series_equal(release["remainder__income"], X["income"], check_names=False)
 
 
+@pytest.mark.slow
 def test_grid_search_over_k(X, y):
     pipeline = Pipeline(
         [
@@ -121,6 +122,7 @@ def test_clone_keeps_everything(X):
     assert_array_equal(clone(kaim).fit_transform(X), kaim.fit_transform(X))
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [

@@ -213,6 +213,7 @@ def test_coarser_bins_that_do_not_contain_finer_ones(coarser):
 # Intervals
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.integers(-50, 50), min_size=1), st.booleans(), st.data())
 def test_intervals_extend_from_the_smallest_to_the_largest_number(values, are_halves, data):

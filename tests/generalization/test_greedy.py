@@ -215,6 +215,7 @@ def test_more_searches_give_the_best_of_them(case):
     assert losses[-1] < losses[0]
 
 
+@pytest.mark.slow
 def test_number_of_jobs_changes_nothing(case, labels):
     searches = [IteratedLocalSearch(max_iter=60, n_init=3, n_jobs=jobs) for jobs in (None, 1, 2)]
     first, *others = (refined(case, labels, 4, search) for search in searches)

@@ -127,6 +127,7 @@ def test_nodes_with_one_label_in_several_places_are_distinct(rows, data):
     assert hierarchy.loss(*values) == loss_by_counting(rows, values)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(paths_with_few_labels())
 def test_leaves_below_any_node_are_adjacent(rows):

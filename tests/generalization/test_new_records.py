@@ -46,6 +46,7 @@ def test_new_records_get_rows_of_the_release(estimator, X, new):
     assert rows(estimator.transform(new)) <= rows(release[estimator.labels_ >= 0])
 
 
+@pytest.mark.slow_but_first
 @every_estimator
 def test_rows_in_any_order_and_in_batches(estimator, X, new):
     whole = estimator.fit(X).transform(new)
@@ -55,6 +56,7 @@ def test_rows_in_any_order_and_in_batches(estimator, X, new):
     assert_array_equal(np.concatenate(batches), whole)
 
 
+@pytest.mark.slow_but_first
 @every_estimator
 def test_pickled_and_fitted_again(estimator, X, new):
     whole = estimator.fit(X).transform(new)

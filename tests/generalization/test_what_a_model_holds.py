@@ -141,6 +141,7 @@ def test_the_search_finds_ends_that_are_rare_numbers():
     assert len(found(X, KAIM(K, grid=None, random_state=0).fit(X))) > 50
 
 
+@pytest.mark.slow
 def test_a_model_of_midpoints_holds_no_end_of_an_interval():
     X = TABLES["diabetes"]()
     model = clone(MODELS["midpoints"])

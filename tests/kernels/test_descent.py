@@ -128,6 +128,7 @@ def test_groups_far_from_those_given_stay_as_they_are():
     assert canonical(partition.labels()).tolist() == [0, 1, 0, 1, 2, 3, 2, 3]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(drawn=cases(n=150, d=5))
 def test_sizes_stay_from_k_to_2k_minus_1_and_the_sse_falls(drawn):

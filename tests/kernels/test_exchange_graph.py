@@ -85,6 +85,7 @@ def test_the_margin_is_nearly_the_widest_there_is(table, near):
             assert 0.98 * widest <= graph.margin <= (1 + 1e-6) * widest
 
 
+@pytest.mark.slow
 @in_one_case("table", EXACT_TABLES)
 def test_with_the_weights_every_record_is_nearest_to_its_own_group(table):
     for case in CASES:

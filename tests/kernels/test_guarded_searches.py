@@ -124,6 +124,7 @@ def test_groups_are_created_and_dissolved_under_guards(kind, k):
     assert min(np.diff(n_groups)) < 0 < max(np.diff(n_groups))
 
 
+@pytest.mark.slow
 def test_the_sse_only_falls_at_a_very_low_temperature():
     rng = np.random.default_rng(0)
     X, case = rng.normal(size=(90, 2)), Case(("ordered", 0.15003), rng.permutation(90))
@@ -251,6 +252,7 @@ def test_groups_of_2k_and_more_may_grow_in_a_descent():
     assert partition.labels().tolist() == [0, 0, 0, 0, 0, 0, 0, 1, 1]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     drawn=tables.cases(n=60, k=(2, 6)),

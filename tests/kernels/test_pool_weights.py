@@ -30,6 +30,7 @@ def some_points(rng, X, n_points):
     return np.concatenate([far, rng.choice(X, n_points), rng.choice(X, n_points) + 1e-3 * far])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=120)
 @given(drawn=cases(n=150, d=6, k=(1, 3)), search=st.sampled_from(SEARCHES))
 def test_nearest_is_by_squared_distance_less_weight(drawn, search):

@@ -46,6 +46,7 @@ def some_labels(rng, n, k):
 # Columns
 
 
+@pytest.mark.slow
 @in_one_case("kind", KINDS)
 @in_one_case("c", ["own", 0.0, 0.3])
 def test_a_range_loses_what_the_lowest_node_above_it_loses(kind, c):
@@ -89,6 +90,7 @@ def test_losses_and_information_worked_out_by_hand():
     assert costs == pytest.approx([(3 * 1 - 2 * 1 / 2) + 3 * 3 * 2 / 5])
 
 
+@pytest.mark.slow
 @in_one_case(
     ("distance", "c"), [("ncp", "own"), ("entropy", "own"), ("entropy", 0.3), ("entropy", 0.0)]
 )
@@ -248,6 +250,7 @@ def test_equals_a_partition_from_scratch_after_any_changes(seed, n, k, kinds):
         assert_same(partition, plain)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(**SIZES)
 def test_rollback_returns_to_the_mark(seed, n, k, kinds):
@@ -324,6 +327,7 @@ def assert_sizes(partition):
     assert partition.k <= sizes.min() <= sizes.max() < 2 * partition.k
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(**SIZES)
 def test_descent_lowers_the_cost_and_keeps_sizes_from_k_to_2k_minus_1(seed, n, k, kinds):

@@ -23,6 +23,7 @@ def shuffle(partition, X, rng, temperature=np.inf, n_passes=20):
     annealer.run(records, n_passes, temperature=temperature, first_for_jumps=0, chance_of_jump=0.2)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(drawn=cases(n=90, d=5))
 def test_measures_the_sse_of_its_labels(drawn):

@@ -109,12 +109,14 @@ def test_large_integers_next_to_fractions_stay_distinct(frame):
 cell = st.sampled_from([0, 1, 2.5, "0", "a", "nan", "", None])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[cell] * d), min_size=1)))
 def test_level_of_mixed_values_equals_the_count_of_rows(rows):
     assert anonymity_level(objects(rows)) == min(Counter(rows).values())
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[st.floats()] * d), min_size=1)))
 def test_level_of_numbers_equals_the_count_of_rows(rows):

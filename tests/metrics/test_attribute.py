@@ -80,6 +80,7 @@ def test_the_chance_to_guess_a_column_of_zeros_is_high():
     assert attribute_inference(release, X, 1).baseline == pytest.approx(0.9, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(f"ignore:{LOST}")
 def test_larger_groups_tell_less():
     X = people()
@@ -180,6 +181,7 @@ def test_a_category_that_depends_on_others_is_guessed_by_a_forest():
     assert found.success > 0.9
 
 
+@pytest.mark.slow
 def test_of_many_records_some_are_asked_about():
     X = in_units(300)
     release = MicroAggregator(k=4).fit_transform(X)
@@ -213,6 +215,7 @@ def test_names_numbers_frames_and_arrays(frame):
     assert attribute_inference(release, X, 2, n_jobs=2) == found
 
 
+@pytest.mark.slow
 def test_categories_of_a_sparse_space():
     names = np.array([f"v{i}" for i in range(700)])
     X = pd.DataFrame({"name": np.repeat(names, 2), "ward": np.repeat(list("AB"), 700)})

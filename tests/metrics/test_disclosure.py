@@ -113,6 +113,7 @@ def test_unchanged_records_are_disclosed(metric, make):
     assert_array_equal(metric(X, X, **{"width" if metric is METRICS[0] else "share": 0}), [1, 1])
 
 
+@pytest.mark.slow
 @every_metric
 def test_wider_intervals_disclose_more(metric):
     X = in_units()
@@ -159,6 +160,7 @@ def test_tiny_values_have_a_spread(metric):
     assert_array_equal(metric(2.0**-600 * X, 2.0**-600 * release), metric(X, release))
 
 
+@pytest.mark.slow
 @every_metric
 @in_one_case("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames_and_lists_are_accepted(metric, frame):

@@ -144,6 +144,7 @@ def assert_losses(X, release, expected, **options):
     assert type(generalization_loss(X, release, **options)) is float
 
 
+@pytest.mark.slow
 @every_seed
 def test_loss_of_any_release_is_that_of_its_cells(seed):
     X = random_table(seed)
@@ -256,6 +257,7 @@ FRAMES = {
 every_frame = in_one_case("frame", FRAMES.values())
 
 
+@pytest.mark.slow
 @every_frame
 @in_one_case("released_as", ["pandas", "polars", "objects", "list"])
 def test_loss_does_not_depend_on_the_kind_of_table(frame, released_as):
@@ -407,6 +409,7 @@ def test_input_that_is_not_a_table_has_no_missing_rate(rate, X, message):
 # Anonymity
 
 
+@pytest.mark.slow
 @every_seed
 @in_one_case("k", [1, 2, 7])
 def test_a_release_is_as_anonymous_as_requested(seed, k):

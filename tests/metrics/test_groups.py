@@ -28,6 +28,7 @@ def by_hand(release, sensitive):
     return sum(len(g) for g in groups.values() if len(set(g)) == 1) / len(release)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(

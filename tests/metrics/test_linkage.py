@@ -245,6 +245,7 @@ def test_uniqueness_is_the_share_of_rows_that_occur_once(table, share):
 cell = st.sampled_from([0, 1, 2.5, "0", "a", "", None])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[cell] * d), min_size=1)))
 def test_uniqueness_equals_the_count_of_rows(rows):

@@ -25,6 +25,7 @@ def distances_and_sizes(X, release):
 # Assignment
 
 
+@pytest.mark.slow
 @every_table
 @in_one_case(("d", "k"), [(1, 1), (1, 3), (3, 4), (3, 60), (3, 31)])
 def test_the_assignment_is_as_cheap_as_that_of_the_hungarian_method(make, d, k):

@@ -39,6 +39,7 @@ class OnlyPredicts:
 # Attacks
 
 
+@pytest.mark.slow
 @in_one_case("n_classes", [2, 4])
 def test_a_tree_that_knows_its_records_by_heart(n_classes):
     members, others = halves(n_classes=n_classes)
@@ -218,6 +219,7 @@ def test_the_model_is_never_confident_of_a_label_that_it_does_not_know(model):
     assert (confidence <= 0).all()
 
 
+@pytest.mark.slow
 def test_labels_alone_tell_whether_the_model_is_right():
     (X, y), others = halves()
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)

@@ -59,6 +59,7 @@ def test_blocks(k, block_size, stitch):
     assert_referee_agrees(aggregator.fit_transform(X), k)
 
 
+@pytest.mark.slow
 @every_data
 @every_k
 def test_generalized_numbers(data, k):
@@ -67,6 +68,7 @@ def test_generalized_numbers(data, k):
     assert_referee_agrees(release, k)
 
 
+@pytest.mark.slow
 @every_k
 @in_one_case("share_missing", [0, 0.2])
 @in_one_case("output", ["default", "pandas"])

@@ -50,6 +50,7 @@ def test_values_are_those_of_the_single_metrics():
         assert row["seconds"] > 0
 
 
+@pytest.mark.slow
 def test_more_privacy_costs_more():
     table = risk_utility(in_units(), [1, 2, 5, 20, 100])
     for risk in ("expected_matches", "interval_disclosure", "rank_disclosure", "n_groups"):
@@ -90,6 +91,7 @@ def test_order_of_records_does_not_matter():
         assert_allclose(other[name], table[name], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_result_can_be_made_a_frame():
     table = risk_utility(in_units(), KS)
     frame = pd.DataFrame(table)
@@ -109,6 +111,7 @@ def test_the_result_can_be_made_a_frame():
     assert len(pd.DataFrame(risk_utility(in_units(), []))) == 0
 
 
+@pytest.mark.slow
 @in_one_case(
     "estimator",
     [
@@ -150,6 +153,7 @@ def test_a_release_of_one_row_loses_everything():
     assert row["n_groups"] == 1
 
 
+@pytest.mark.slow
 def test_sensitive_columns():
     X = in_units(120)
     sensitive = pd.DataFrame({"ill": X[:, 0] > np.median(X[:, 0]), "size": X[:, 1].round(1)})

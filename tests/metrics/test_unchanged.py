@@ -29,6 +29,7 @@ def rows_of(table, columns):
     return list(zip(*(table[name] for name in columns), strict=True))
 
 
+@pytest.mark.slow
 @in_one_case("seed", range(6))
 @in_one_case("has_units", [False, True])
 def test_shares_are_those_of_all_combinations(seed, has_units):
@@ -81,6 +82,7 @@ def test_work_is_bounded_and_the_columns_with_most_values_come_first(monkeypatch
     assert found.columns_by[:2] == (("id",), ("id", "c8"))
 
 
+@pytest.mark.slow
 def test_the_same_on_dask():
     rng = np.random.default_rng(1)
     release = pd.DataFrame({"age": rng.integers(0, 20, 300), "town": rng.choice(["a", "b"], 300)})

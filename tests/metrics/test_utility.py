@@ -37,6 +37,7 @@ def frames(frame, *tables):
 # Attributes
 
 
+@pytest.mark.slow
 @every_table
 @in_one_case("d", [1, 3])
 @in_one_case("n", [5, 60])

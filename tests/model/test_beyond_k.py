@@ -71,6 +71,7 @@ def secrets():
     return {*INCOMES.tolist(), *ILLNESSES.tolist(), *PATIENTS.tolist(), *NUMBERS.tolist()}
 
 
+@pytest.mark.slow_but_first
 def test_no_object_of_a_model_is_a_sensitive_value_or_a_unit(model):
     for value in reachable(model):
         if isinstance(value, np.ndarray):
@@ -144,7 +145,7 @@ def test_a_person_hides_among_k_others_only_if_units_are_known(seed):
     assert people_per_row(release, patients).min() >= 5
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_who_knows_all_others_does_not_get_whole_groups_of_a_person(seed):
     # The intruder deletes the records of all other people, whom he knows. What is left of a group
@@ -170,7 +171,7 @@ def best_guesses(groups, values):
     return np.array([largest[group] for group in groups])
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [0.1, 0.2, 0.3])
 def test_under_t_closeness_a_guess_is_hardly_better_than_without_a_release(t):
     # The illness depends on the quasi-identifiers.

@@ -56,6 +56,7 @@ def test_only_diagrams_with_a_cell_for_every_centroid_are_intervals():
     assert_array_equal(np.unique(cells), [0, 1])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -76,6 +76,7 @@ def test_blocks_are_neither_too_small_nor_larger_than_necessary(
         assert all(n_smaller < smallest for column in columns for n_smaller, _ in cuts(column, k))
 
 
+@pytest.mark.slow
 @in_one_case("table", TABLES)
 @settings(deadline=None, max_examples=10)
 @some_blocks

@@ -81,6 +81,7 @@ class TestFromData:
         assert display.gap == 0.1 / 0.08 - 1
         assert display.ax_.get_title(loc="left") == "at most 25% above the optimum"
 
+    @pytest.mark.slow_but_first
     @pytest.mark.parametrize(
         ("loss", "bounds", "gap", "title"),
         [

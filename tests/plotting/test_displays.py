@@ -174,6 +174,7 @@ class TestRiskUtilityDisplay:
         assert ours.ax_.get_ylabel() != theirs.plot().ax_.get_ylabel()
         assert theirs.bound_ is not None
 
+    @pytest.mark.slow
     def test_units(self, X):
         unit = np.arange(len(X)) // 3
         table = risk_utility(X, [5, 2], unit=unit)
@@ -468,6 +469,7 @@ class TestAttributeDisplay:
         assert len(column.categories) == 9
         assert_allclose(column.before.sum(), 1)
 
+    @pytest.mark.slow
     def test_kaim(self):
         kaim = KAIM(k=2, random_state=0).fit(MIXED)
         display = AttributeDisplay.from_estimator(kaim, MIXED)

@@ -166,6 +166,7 @@ def test_partition_of_numbers_with_missing_values(d):
     assert len(display.centroids_.get_xdata()) == aggregator.n_groups_
 
 
+@pytest.mark.slow
 @in_one_case("estimator", [MicroAggregator(k=4), TableAggregator(k=4)])
 def test_search_and_proof_with_missing_values(estimator):
     X = in_units(60)

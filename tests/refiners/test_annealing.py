@@ -144,6 +144,7 @@ def test_number_of_jobs_changes_nothing(refiner, X, labels):
     assert len({search.n_iter_ for search in searches}) == 1
 
 
+@pytest.mark.slow_but_first
 @in_one_case(("refiner", "columns"), [(ANNEALING, 13), (ANNEALING, 3), (RECOMBINATION, 3)])
 def test_transform_is_exact(refiner, columns):
     X = load_wine().data[:, :columns]
@@ -305,6 +306,7 @@ def test_ends_below_local_search_and_exchange(X, labels):
         assert total_sse(X, refined) < 0.95 * total_sse(X, other)
 
 
+@pytest.mark.slow
 def test_by_name(X):
     names, given = (
         microaggregate(X, 4, refiner=refiner, random_state=0)

@@ -66,6 +66,7 @@ def test_with_many_records_of_unrelated_columns_it_is_no_worse_than_exchange(mon
     assert total_sse(X, refined) <= total_sse(X, exchanged)
 
 
+@pytest.mark.slow
 def test_with_many_records_of_related_columns_it_is_better_than_exchange(monkeypatch):
     monkeypatch.setattr(_auto, "FEW_RECORDS", 0)
     rng = np.random.default_rng(0)
@@ -82,6 +83,7 @@ def test_an_excellent_partition_does_not_become_worse(X, labels, seed):
     assert total_sse(X, refined) <= (1 + 1e-12) * total_sse(X, excellent)
 
 
+@pytest.mark.slow
 @in_one_case("table", ["normal", "grid", "duplicates", "heavy_tails"])
 @in_one_case("d", [1, 3, 9])
 def test_the_result_is_a_power_diagram(table, d):
@@ -110,6 +112,7 @@ def test_without_a_random_state_the_result_is_always_the_same(X, labels):
     assert not np.array_equal(canonical(results[0]), canonical(results[3]))
 
 
+@pytest.mark.slow
 @in_one_case("block_size", [None, 60])
 def test_without_a_random_state_every_fit_gives_the_same_groups(X, block_size):
     aggregator = MicroAggregator(k=4, refiner="auto", block_size=block_size)

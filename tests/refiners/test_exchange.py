@@ -58,6 +58,7 @@ def test_transform_is_exact_in_many_columns(load, k):
 
 # In 7 columns rivals are found in a tree, in 8 by matrix products. A constant column makes no other
 # difference.
+@pytest.mark.slow
 @in_one_case("table", [*MOST_TABLES, "offset"])
 @in_one_case("value", [0.0, 1e9])
 def test_a_constant_column_does_not_change_the_result(table, value):
@@ -85,6 +86,7 @@ def test_neighbors_change_nothing_but_where_swaps_are_tried():
         assert oracles.negative_cycle_free(X, refined, 3)
 
 
+@pytest.mark.slow
 @in_one_case(("n", "d"), [(300, 2), (300, 10), (5000, 10)])
 def test_a_deadline_that_has_passed_leaves_a_partition_and_says_so(n, d):
     rng = np.random.default_rng(0)

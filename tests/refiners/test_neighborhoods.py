@@ -61,6 +61,7 @@ def test_neighbors_are_other_records_and_rows_are_complete(table, seed, n, d, k)
         assert len(set(row[twins])) == twins.sum()
 
 
+@pytest.mark.slow
 @in_one_case("table", ALL_TABLES)
 @settings(deadline=None, max_examples=20)
 @some_table

@@ -120,6 +120,7 @@ def test_more_rounds_end_lower():
     assert sse[-1] < sse[0]
 
 
+@pytest.mark.slow
 def test_finds_the_optimum_of_few_records():
     # In one column, optimal groups are intervals (Hansen and Mukherjee, 2003): dynamic programming
     # over the number of records to the left of a group finds the optimum.

@@ -78,6 +78,7 @@ def assert_keeps_k_and_sse(refiner, drawn, start):
     assert np.array_equal(labels, before[1])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=120)
 @given(refiner=st.sampled_from(FAST), drawn=cases(), start=any_start)
 def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, drawn, start):
@@ -114,6 +115,7 @@ def test_searches_terminate_if_squares_underflow():
     subprocess.run([sys.executable, "-P", "-c", UNDERFLOW], check=True, timeout=120)
 
 
+@pytest.mark.slow
 @every_refiner
 def test_the_unit_of_the_table_does_not_matter(refiner):
     rng = np.random.default_rng(0)
@@ -138,6 +140,7 @@ def test_groups_that_are_close_relative_to_the_size_of_values_are_not_merged(ref
     assert_refined(X, labels, refiner.refine(X, labels, 2, random_state=0), 2)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=80)
 @given(
     refiner=st.sampled_from([DecomposeShrink(), LocalSearch()]),
@@ -171,6 +174,7 @@ def test_same_partition_as_the_oracle(refine, oracle, tables, data, start):
     assert np.array_equal(canonical(refine(X, labels, k)), canonical(oracle(X, labels, k)))
 
 
+@pytest.mark.slow
 @every_refiner
 def test_at_the_smallest_numbers_of_records(refiner):
     for k, d in itertools.product((1, 2, 3, 7), (1, 3)):
@@ -206,6 +210,7 @@ def test_equal_seeds_give_equal_labels(refiner):
     assert all(np.array_equal(first, other) for other in others)
 
 
+@pytest.mark.slow
 def test_other_seeds_give_other_labels_if_the_refiner_is_random():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 4))

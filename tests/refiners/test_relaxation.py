@@ -125,6 +125,7 @@ def test_promising_groups_have_small_reduced_costs():
     assert reduced_costs(relaxation, X, few).mean() < reduced_costs(relaxation, X, many).mean()
 
 
+@pytest.mark.slow
 @in_one_case("table", DIFFERING)
 @in_one_case(("n", "k"), [(8, 4), (9, 2), (23, 3), (40, 4)])
 def test_rounding_gives_partitions(table, n, k):

@@ -127,6 +127,7 @@ def test_a_rule_that_every_group_meets_costs_little(name, table):
     assert total_sse(X, ruled) < 1.1 * total_sse(X, free)
 
 
+@pytest.mark.slow
 @in_one_case("name", KEEPING)
 @in_one_case("k", [1, 2])
 def test_the_smallest_k(name, k, table):

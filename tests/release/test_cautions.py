@@ -132,6 +132,7 @@ def lines_of(summary, code):
     return [message.facts["line"] for message in summary.warnings if message.code == code]
 
 
+@pytest.mark.slow_but_first
 def test_what_determines_anonymized_columns(release, file):
     path, output, settings = file
     lines = lines_of(release(path, output, quasi_identifiers=KNOWN, **settings), "determines")
@@ -179,7 +180,7 @@ def test_what_programs_get(release, wages, tmp_path):
     assert str(warning).startswith("5% of the records are unique by what comes out unchanged, uni")
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["memory", "dask"])
 def test_people_are_counted(release, wages, tmp_path, engine):
     """Three rows of one person may be equal, and nobody else has them."""

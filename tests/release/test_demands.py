@@ -111,6 +111,7 @@ def test_kinds_of_diversity(anonymize, visits, engine, constraint, line):
             assert counts[0] < 4 * counts[1:].sum()
 
 
+@pytest.mark.slow_but_first
 @every_engine
 def test_closeness_of_text_and_numbers(anonymize, visits, engine):
     roles = {"drop": ["patient"], "sensitive": ["diagnosis", "cost"]}
@@ -143,6 +144,7 @@ def test_figures_are_rounded_to_the_safe_side(constraint, figure, words):
     assert words in fact.text[0]
 
 
+@pytest.mark.slow_but_first
 @every_engine
 def test_units(anonymize, visits, engine):
     settings = {"unit": "patient", "k": 4, "sensitive": ["diagnosis", "cost", "ward"]}

@@ -160,6 +160,7 @@ def test_ordered_categories(release, tmp_path):
     assert stage["released"] == "shared value next to the mean rank"
 
 
+@pytest.mark.slow
 def test_an_index_is_a_column(release, visits, tmp_path):
     folder = tmp_path / "visits"
     folder.mkdir()
@@ -201,6 +202,7 @@ def test_a_full_disk(refused, folder, tmp_path, monkeypatch):
     assert str(error).endswith("out cannot be made: No space left on device.")
 
 
+@pytest.mark.slow
 def test_metadata_of_the_table_is_removed(release, visits, tmp_path):
     visits["ward"] = pd.Categorical(visits["ward"], ["A", "B", "Jane Doe"])
     visits.attrs = {"made by": "Jane Doe"}

@@ -118,6 +118,7 @@ def test_rows_in_transit_are_removed(
     assert not [*temporary.glob("shuffle-*")]
 
 
+@pytest.mark.slow
 def test_a_column_with_no_known_value_in_a_part(release, tmp_path):
     pytest.importorskip("dask.dataframe")
     folder = tmp_path / "in"

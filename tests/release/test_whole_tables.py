@@ -96,6 +96,7 @@ def test_released_values_are_written_as_those_of_the_table(released):
         assert any(told.startswith(line) for told in summary.facts["columns"].text)
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_estimator(released):
     original = visits().replace("", None)
     frame = pd.DataFrame(
@@ -158,6 +159,7 @@ def test_shares_whose_name_is_taken(refused, write, tmp_path):
     assert (error.code, error.column) == ("name_of_share", "a=x")
 
 
+@pytest.mark.slow
 def test_weights(released):
     def n_kept(**settings):
         columns, _ = released(**settings)

@@ -78,7 +78,7 @@ def test_whatever_a_user_names_is_escaped(path, odd):
     assert f"{odd}, before and after" in page.labels
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD)
 def test_categories_and_parameters_are_escaped(path, odd):
     wards = WARDS.assign(ward=WARDS["ward"].replace("A", odd)).rename(columns={"ward": odd})

@@ -58,6 +58,7 @@ DIVERSE = LDiversity(2)
 QI = ["age"]
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize(
     "model",
@@ -87,6 +88,7 @@ VALUES = {
 }
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("form", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("role", ["unit", "strata", "sensitive"])
 @pytest.mark.filterwarnings("ignore:k=1")

@@ -58,6 +58,7 @@ def test_one_column():
     assert_allclose(slopes(models, points, np.array([0]), seeded()), [5.0])
 
 
+@pytest.mark.slow
 def test_what_models_take_for_a_change_by_chance_cancels_out():
     points = np.random.default_rng(0).normal(size=(2000, 2))
 

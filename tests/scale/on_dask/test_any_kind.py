@@ -105,6 +105,7 @@ def test_the_release_is_that_of_table_aggregator(shuffle, block_size):
     assert_frame_equal(on_dask.transform(X).compute(), release.compute())
 
 
+@pytest.mark.slow
 def test_new_rows():
     names = ["age", "ward", "town", "seen", "stage"]
     table, new = draw(120)[[*names, "illness"]], draw(50, seed=1)[[*names, "illness"]]
@@ -192,6 +193,7 @@ def test_people_with_several_rows(shuffle, tmp_path):
     assert_frame_equal(new_rows, in_memory.transform(new))
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.filterwarnings(f"ignore:{LOST}")
 @pytest.mark.parametrize("seed", range(3))
 def test_categories_that_one_person_has_most_often(seed):
@@ -225,7 +227,7 @@ def test_people_of_a_value_are_counted_up_to_k(seed):
 SIZES = ["small", "medium", "large", "huge"]
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -255,6 +257,7 @@ def test_orders_and_decimals(parameters, unit):
     assert_frame_equal(new_rows, in_memory.transform(new))
 
 
+@pytest.mark.slow
 def test_decimals_of_columns_of_numbers():
     table = draw(200)[["age", "income"]].fillna(0.0)
     X = dd.from_pandas(table, npartitions=3)

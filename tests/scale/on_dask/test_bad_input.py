@@ -44,6 +44,7 @@ def test_bad_columns(X, columns, message):
     assert_fit_fails(DaskTableAggregator(quasi_identifiers=columns), X, ValueError, message)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [

@@ -27,7 +27,7 @@ def left_in(folder):
     return [path for path in folder.rglob("*") if path.suffix != ".partd"]
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 def test_a_folder_holds_the_model_and_no_training_row(table, X, tmp_path, shuffle, small_bundles):
     aggregator = DaskTableAggregator(
@@ -104,7 +104,7 @@ def test_a_release_outlives_its_estimator(X, shuffle):
     pd.testing.assert_series_equal(part.compute(), expected)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 def test_a_pickled_estimator_with_a_folder_can_be_used(X, new, tmp_path, shuffle):
     new = dd.from_pandas(new, npartitions=2)
@@ -130,6 +130,7 @@ def test_a_pickled_estimator_holds_no_training_row(table, X, shuffle):
     assert aggregator._space._space._scaler.mean_.tobytes() in pickled
 
 
+@pytest.mark.slow
 def test_two_models_in_one_folder(X, new, tmp_path):
     new = dd.from_pandas(new, npartitions=2)
     first = DaskTableAggregator(k=3, quasi_identifiers=NAMES, folder=tmp_path).fit(X)

@@ -53,6 +53,7 @@ def test_level_of_a_dask_table_is_that_of_its_rows(rows, columns, npartitions):
     assert type(level) is int
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("npartitions", [1, 8, 9, 40])
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_the_rarest_row_is_found_in_any_part(npartitions, level):
@@ -92,7 +93,7 @@ def test_no_rows_have_no_level(table):
 # Attributes of a fitted estimator
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 def test_attributes(table, X, shuffle, small_bundles):
     parameters = {"k": 3, "block_size": 60, "random_state": 0}
@@ -168,6 +169,7 @@ def test_verbose_prints_a_line_for_each_step(X, capsys):
     assert "at least 3 times" in lines[-1]
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_the_groups(X):
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, block_size=60)
     assert "sk-microagg-groups" not in aggregator._repr_html_()

@@ -121,6 +121,7 @@ def test_error_up_front_if_blocks_need_more_memory_than_workers_have(small_worke
     assert aggregator.n_blocks_ >= 8
 
 
+@pytest.mark.slow
 def test_error_up_front_if_parts_need_more_memory_than_workers_have(small_worker):
     X = dd.from_pandas(draw(60_000, n_values=10), npartitions=1)
     aggregator = DaskTableAggregator(5, builder=Never(), block_size=1000)

@@ -82,6 +82,7 @@ def write_with_notes(table, path):
     pq.write_table(cells.cast(pa.schema(fields, notes)), path)
 
 
+@pytest.mark.slow
 def test_metadata_of_a_parquet_folder_is_removed(noted, tmp_path):
     (tmp_path / "table").mkdir()
     for part in range(2):

@@ -77,6 +77,7 @@ def test_parts_of_a_range_keep_their_index_on_disk(table, tmp_path):
     assert_array_equal(release.index.compute(), table.index)
 
 
+@pytest.mark.slow
 def test_a_release_in_fewer_files(X, tmp_path):
     path = tmp_path / "release"
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
@@ -85,6 +86,7 @@ def test_a_release_in_fewer_files(X, tmp_path):
     assert len(list(path.iterdir())) == release.npartitions == 1
 
 
+@pytest.mark.slow
 def test_new_rows_into_a_parquet_folder(X, new, tmp_path):
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit(X)
     new = dd.from_pandas(new, npartitions=2)
@@ -170,6 +172,7 @@ def test_new_rows_are_transformed_as_in_memory(table, X, new, shuffle, refiner, 
         assert_array_equal(few_moved[NAMES].compute(), expected[NAMES][: len(few)])
 
 
+@pytest.mark.slow
 def test_new_rows_may_have_other_columns(X, new):
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit(X)
     other = new[["share", "income", "age"]].assign(remark="new")
@@ -180,7 +183,7 @@ def test_new_rows_may_have_other_columns(X, new):
     assert set(moved["remark"].compute()) == {"new"}
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 @pytest.mark.parametrize("types", [("f4", "f8"), ("f8", "f4"), ("f4", "int64")], ids=str)
 def test_new_rows_get_the_types_of_the_release(table, new, shuffle, types):
@@ -205,6 +208,7 @@ def test_one_shuffle_can_follow_another(X, new):
     )
 
 
+@pytest.mark.slow
 def test_without_a_refiner_transform_is_not_exact(X):
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, refiner=None, block_size=90)
     release = aggregator.fit_transform(X)

@@ -162,7 +162,7 @@ def test_a_unit_with_too_many_rows(npartitions, has_strata):
         assert_unfitted(aggregator)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [str, int, float, "category", "Int64"])
 def test_units_of_any_type(table, make):
     numbers = np.random.default_rng(0).integers(0, 60, len(table))
@@ -172,6 +172,7 @@ def test_units_of_any_type(table, make):
     assert units_per_group(release[NAMES].compute(), numbers) >= 6
 
 
+@pytest.mark.slow
 def test_partitions_of_different_types():
     tables = [draw(60, seed=0), draw(60, seed=1)]
     numbers = np.arange(60) // 5
@@ -231,6 +232,7 @@ def test_single_precision(visits):
     assert (release[NAMES].dtypes == np.float32).all()
 
 
+@pytest.mark.slow
 def test_columns_with_roles_are_not_anonymized(visits):
     V = dd.from_pandas(visits.drop(columns=["town", "day"]), npartitions=2)
     aggregator = DaskTableAggregator(3, sensitive=ROLES, unit="patient").fit(V)
@@ -254,6 +256,7 @@ def test_new_rows(V):
     assert set(without[NAMES].itertuples(index=False, name=None)) <= rows
 
 
+@pytest.mark.slow
 def test_the_model_holds_no_value_of_a_role(V, tmp_path):
     aggregator = DaskTableAggregator(
         3,
@@ -365,6 +368,7 @@ def similar_columns(model, table, **roles):
     return [message.split(" has ")[0] for message in messages if "differ only in case" in message]
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.filterwarnings("ignore:k=1")
 @pytest.mark.parametrize(
     "roles",

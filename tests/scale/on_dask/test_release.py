@@ -65,6 +65,7 @@ def test_ties_and_duplicates(shuffle, make, small_bundles):
     assert_is_release(aggregator.fit_transform(X), X, k=4, block_size=60)
 
 
+@pytest.mark.slow
 def test_one_column_is_optimal_in_each_block():
     X = numbers(np.random.default_rng(0).normal(size=(300, 3)))[["age"]]
     whole = TableAggregator(k=4).fit(X.compute())
@@ -88,7 +89,7 @@ def test_any_builder(X, builder):
     assert_is_release(release, X, **parameters)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 @pytest.mark.parametrize(
     "types",
@@ -104,6 +105,7 @@ def test_numbers_keep_their_types(table, shuffle, types):
     pd.testing.assert_frame_equal(release.compute(), TableAggregator(k=3).fit_transform(table))
 
 
+@pytest.mark.slow
 def test_k_1_is_the_identity(X):
     release = DaskTableAggregator(k=1, quasi_identifiers=NAMES, block_size=60).fit_transform(X)
     pd.testing.assert_frame_equal(release.compute(), X.compute())
@@ -173,7 +175,7 @@ def test_every_block_holds_k_rows_of_the_sample():
     assert aggregator.block_sizes_.mean() >= 100
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 def test_small_blocks_are_merged(monkeypatch, shuffle):
     # Cuts that leave a single row of the sample on a side: in the table there may be no other.
@@ -262,7 +264,7 @@ def test_one_quasi_identifier(X, columns):
     pd.testing.assert_frame_equal(release.compute(), expected)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 @pytest.mark.parametrize("names", [[0, 1, 2], ["self", "frame", "cls"], ["part", "block", "x0"]])
 def test_any_column_names(table, shuffle, names):
@@ -273,7 +275,7 @@ def test_any_column_names(table, shuffle, names):
     pd.testing.assert_frame_equal(release.compute(), TableAggregator(k=3).fit_transform(table))
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 def test_an_empty_partition(table, shuffle):
     X = from_parts([table[:100], table[100:100], table[100:], table[:0]])
@@ -292,6 +294,7 @@ def test_partitions_of_one_row(table, shuffle):
     assert list(release.map_partitions(len).compute()) == [1] * 15
 
 
+@pytest.mark.slow
 def test_the_table_of_the_user_is_left_alone(table):
     before = table.copy()
     DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit_transform(

@@ -173,7 +173,7 @@ KINDS = {
 }
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_strata_of_any_type(kind):
     table = draw(90).assign(stratum=KINDS[kind])
@@ -265,7 +265,7 @@ def test_new_rows_join_groups_of_their_stratum(table, X, shuffle, tmp_path):
     check_groups(both, both[["region", "band"]], 3)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 def test_an_unknown_stratum(table, X, shuffle, tmp_path):
     aggregator = DaskTableAggregator(
@@ -277,6 +277,7 @@ def test_an_unknown_stratum(table, X, shuffle, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_new_rows_without_strata(table, X):
     aggregator = DaskTableAggregator(3, quasi_identifiers=NAMES, strata="region").fit(X)
     new = dd.from_pandas(table.drop(columns="region"), npartitions=1)
@@ -384,6 +385,7 @@ def test_the_error_is_that_in_memory(table, X):
     assert messages[0] == messages[1]
 
 
+@pytest.mark.slow
 def test_values_that_change_on_the_way(X, monkeypatch, temporary):
     monkeypatch.setattr(Aggregate, "_suits", lambda work, rows: False)
     aggregator = DaskTableAggregator(
@@ -402,6 +404,7 @@ def test_refiners_without_constraints_know_strata(X):
     assert aggregator.fit(X).n_groups_ > 4
 
 
+@pytest.mark.slow
 def test_a_stratum_that_is_a_single_group_gets_a_warning(table):
     is_small = np.arange(300) >= 250
     table["side"] = np.where(is_small, np.arange(300) == 299, table["cost"] > 25)
