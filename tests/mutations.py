@@ -302,7 +302,7 @@ MUTATIONS = [
         "ranks = [n_left - k, n_left + k - 1]",
         "ranks = [n_left - k + 1, n_left + k - 2]",
         "secrecy",
-        "model/test_router.py model/test_cuts.py",
+        "model/test_cuts.py model/test_router.py",
     ),
     Mutation(
         "moments of columns with missing values are exact",
