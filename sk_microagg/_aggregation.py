@@ -155,6 +155,21 @@ class Aggregation:
         warn_if_one_group(labels, method.k, problem.strata, problem.rules)
         return labels, groups, cells
 
+    def fit_labels(self, problem: Problem, labels: Labels) -> Grouping:
+        """The groups and cells of a partition that is given, numbered stratum by stratum."""
+        problem.rules.check(labels, "The release has groups")
+        strata = problem.strata
+        groups, cells = [], []
+        everything = [np.arange(len(labels))]
+        for rows in everything if strata is None else strata.rows_of_all():
+            part = problem if strata is None else problem.subset(rows)
+            own = labels[rows] - labels[rows].min()
+            groups.append(_fit_block(part, *dense(part.scaled, False), own, 0))
+            cells.append(Cells.from_blocks(groups[-1:], Router.single_block()))
+        if strata is None:
+            return labels, groups[0], cells[0]
+        return labels, FittedGroups.joined(groups), StratifiedCells(tuple(cells))
+
     def _group_strata(self, problem: Problem, method: Method, task: Any) -> Grouping:
         """Group the records of each stratum; without strata, all records."""
         if problem.strata is None:
@@ -261,8 +276,15 @@ def group_block(
     """Group the records of one block; the result depends on the arguments only."""
     points, coordinates = dense(problem.scaled, method.takes_codes)
     labels, n_iter = method.partition(points, seed, problem.rules, task)
+    return labels, _fit_block(problem, points, coordinates, labels, n_iter)
+
+
+def _fit_block(
+    problem: Problem, points: Any, coordinates: Any, labels: Labels, n_iter: int
+) -> FittedGroups:
+    """The groups of one block, given its points in those coordinates that any record has."""
     if coordinates is None and points is problem.scaled:
-        return labels, problem.fit_groups(labels, n_iter)
+        return problem.fit_groups(labels, n_iter)
     groups = FittedGroups.from_labels(points, points, labels, n_iter, np.zeros(points.shape[1]))
     centroids = among_all(groups.scaled_centroids, coordinates, problem.scaled.shape[1])
-    return labels, replace(groups, centroids=centroids, scaled_centroids=centroids)
+    return replace(groups, centroids=centroids, scaled_centroids=centroids)

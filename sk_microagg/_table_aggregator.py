@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -156,6 +157,17 @@ class TableAggregator(
           beyond those of the group from which nobody's can be guessed more often than one in `k`
           times. Ends of ordinal values are values that at least `k` people share.
 
+    intervals : {"overlapping", "disjoint"}, default="overlapping"
+        How intervals of different groups lie to each other, with `numbers="interval"` and
+        `categories="generalize"`.
+
+        - "overlapping" intervals are those of groups of similar records, which lose least.
+        - "disjoint" ones can be counted and compared: all columns are recoded globally, each value
+          in the same way wherever it occurs. Columns are cut at round numbers, or into the nodes
+          below a node, one cut at a time, that which lowers the loss most first, as long as every
+          combination still occurs `k` times and satisfies the constraints. `builder`, `refiner`
+          and `block_size` are not used.
+
     decimals : "auto", int, dict or None, default="auto"
         Number of decimals of released numbers, for all columns or by their names.
 
@@ -231,8 +243,8 @@ class TableAggregator(
     n_iter_ : int
         Number of iterations performed by the refiner, in all blocks.
 
-    builder_ : Builder
-        The builder used.
+    builder_ : Builder or None
+        The builder used; None for disjoint intervals.
 
     refiner_ : Refiner or None
         The refiner used.
@@ -325,6 +337,7 @@ class TableAggregator(
         column_weights: Mapping[Any, float] | Literal["target"] | None = None,
         categories: Literal["mode", "shares", "generalize"] = "mode",
         numbers: Literal["mean", "median", "interval"] = "mean",
+        intervals: Literal["overlapping", "disjoint"] = "overlapping",
         decimals: int | Literal["auto"] | Mapping[Any, Any] | None = "auto",
         privacy: Constraint | Sequence[Constraint] | None = None,
         builder: BuilderLike = "mdav",
@@ -348,6 +361,7 @@ class TableAggregator(
         self.column_weights = column_weights
         self.categories = categories
         self.numbers = numbers
+        self.intervals = intervals
         self.decimals = decimals
         self.privacy = privacy
         self.builder = builder
@@ -390,6 +404,7 @@ class TableAggregator(
         check_option("categories", self.categories, ("mode", "shares", "generalize"))
         check_option("numbers", self.numbers, ("mean", "median", "interval"))
         check_weight_release(self)
+        self._check_intervals()
         roles = self._roles(table)
         weights = None if roles.weight is None else weights_of(table[roles.weight])
         if weights is not None and roles.keeps_weight:
@@ -405,10 +420,16 @@ class TableAggregator(
         method = aggregation.method_for(problem, self.builder)
         task = self._init_callback_context(max_subtasks=1 if strata is None else len(strata))
         task.call_on_fit_task_begin(estimator=self, X=X)
-        labels, groups, cells = aggregation.run(problem, method, task)
+        if self.intervals == "disjoint":
+            method = replace(method, builder=None, refiner=None)
+            numbers_of_strata = None if strata is None else strata.numbers
+            recoded, released, loss = encoder.recoded(records, rules, numbers_of_strata)
+            labels, groups, cells = aggregation.fit_labels(problem, recoded)
+        else:
+            labels, groups, cells = aggregation.run(problem, method, task)
+            released, loss = self._release_groups(encoder, records, numbers, labels, rules, weights)
         if uses_target(self):
             warn_if_homogeneous(labels, y, "column_weights='target'")
-        released = self._release_groups(encoder, records, numbers, labels, rules, weights)
         if weights is not None and not roles.keeps_weight:
             released[roles.weight] = mean_weights(roles.weight, weights, labels)
         check_released_names(released, roles)
@@ -422,9 +443,6 @@ class TableAggregator(
             method.forget_traces()
         sse, total = (sum(part) for part in zip(*sums.values(), strict=True))
         column_losses = encoder.losses(records, labels, sums)
-        generalization_loss = None
-        if self.numbers == "interval" and self.categories == "generalize":
-            generalization_loss = encoder.generalization_loss(records, labels, rules.units)
         task.call_on_fit_task_end(estimator=self, X=X)
 
         # Attributes are set only after everything has succeeded: no half-fitted estimator remains.
@@ -438,7 +456,7 @@ class TableAggregator(
         self.sse_ = sse
         self.information_loss_ = loss_share(sse, total)
         self.column_losses_ = column_losses
-        self.generalization_loss_ = generalization_loss
+        self.generalization_loss_ = loss
         self.kinds_ = {column.name: column.kind for column in encoder.columns}
         self.exact_transform_ = exact_transform
         self.n_iter_ = groups.n_iter
@@ -453,6 +471,14 @@ class TableAggregator(
         self._sk_microagg_version = __version__
         return frame
 
+    def _check_intervals(self) -> None:
+        check_option("intervals", self.intervals, ("overlapping", "disjoint"))
+        is_generalized = self.numbers == "interval" and self.categories == "generalize"
+        if self.intervals == "disjoint" and not is_generalized:
+            raise ValueError(
+                "intervals='disjoint' needs numbers='interval' and categories='generalize'."
+            )
+
     def _release_groups(
         self,
         encoder: TableEncoder,
@@ -461,8 +487,8 @@ class TableAggregator(
         labels: Labels,
         rules: Rules,
         weights: Floats | None,
-    ) -> dict[Any, DataFrame]:
-        """What groups are released as; warn of columns of which hardly anything is left."""
+    ) -> tuple[dict[Any, DataFrame], float | None]:
+        """What groups are released as, and its loss; warn of columns that are hardly released."""
         released = encoder.released(
             records,
             labels,
@@ -473,7 +499,9 @@ class TableAggregator(
         )
         rare = encoder.coordinates.rare_shares(numbers)
         warn_of_lost_columns(records, released, labels, rare, encoder.k)
-        return released
+        if self.numbers != "interval" or self.categories != "generalize":
+            return released, None
+        return released, encoder.generalization_loss(records, labels, rules.units)
 
     def _rules(
         self, table: DataFrame, k: int, roles: TableRoles, sensitive: TableLike | None

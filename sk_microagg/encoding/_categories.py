@@ -4,7 +4,7 @@ Only values that at least k records share have a coordinate. To any group, a val
 has costs the same, and values that few people have are not to be known to a fitted model.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from sk_microagg.encoding._frames import (
     with_room,
     without_rare_categories,
 )
+from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._labels import ROOT, label_of
 
 
@@ -275,6 +276,13 @@ class CategoryColumn:
         """The loss of what `generalized` returns for each group: 1 for "*", and 0 for a value."""
         lowest, highest = ends_of(self._factorize(column)[0], labels, n_groups)
         return ((lowest != highest) | (lowest < 0)).astype(np.float64)
+
+    def tree_of(self, column: Series) -> tuple[Any, Sequence[float], Labels]:
+        """The tree of the values, the losses of its nodes, and the leaf of each cell, or -1."""
+        codes, different = self._factorize(column)
+        domain = Hierarchy.flat().domain(different, f"Column {self.name!r}")
+        leaves = np.append(domain.encode(different)[:, 0], -1)
+        return domain.tree, domain.loss, leaves[codes]
 
     def _as_text(self, cells: Iterable[Any]) -> Series:
         pandas = import_extra("pandas", "table", "A table of columns of any kind")

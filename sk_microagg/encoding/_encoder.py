@@ -18,8 +18,10 @@ from sk_microagg.encoding._frames import is_missing
 from sk_microagg.encoding._intervals import group_intervals
 from sk_microagg.encoding._numbers import NumberColumn, group_averages
 from sk_microagg.encoding._ordinals import OrdinalColumn
+from sk_microagg.encoding._recoding import recode
 from sk_microagg.encoding._trees import HierarchyColumn
 from sk_microagg.generalization import Hierarchy
+from sk_microagg.privacy import Rules
 
 # How messages begin, for those who filter them.
 LOST = "Column .* (is released as missing almost everywhere|has mostly values that fewer than)"
@@ -229,6 +231,36 @@ class TableEncoder:
             return column.generalized(cells, labels, n_groups).to_frame()
         names, indicators = column.shares(cells)
         return _frame(names, group_means(indicators, labels, weights))
+
+    def recoded(
+        self, table: DataFrame, rules: Rules, strata: Labels | None
+    ) -> tuple[Labels, dict[Any, DataFrame], float]:
+        """Groups of a global recoding, the row that each is released as, and its loss.
+
+        Parameters
+        ----------
+        table : pandas.DataFrame
+            The records.
+
+        rules : Rules
+            What each group must satisfy beyond its size.
+
+        strata : ndarray of shape (n_records,) or None
+            Number of the stratum of each record, which no group crosses.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_records,)
+            Group of each record, numbered from 0, stratum by stratum.
+
+        rows : dict
+            By the name of each column, a pandas DataFrame with a row per group.
+
+        loss : float
+            Mean loss per cell, as `generalization_loss` measures it.
+        """
+        labels, cells, loss = recode(table, self.columns, self.k, rules, strata)
+        return labels, {name: column.to_frame() for name, column in cells.items()}, loss
 
     def generalization_loss(
         self, table: DataFrame, labels: Labels, units: Array | None = None

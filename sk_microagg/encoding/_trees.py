@@ -4,6 +4,9 @@ A value has the coordinates of all nodes from it up to the root, so that values 
 apart, the higher the node is that they have in common.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -121,6 +124,10 @@ class HierarchyColumn(CategoryColumn):
         """The loss of what `generalized` returns for each group: the share of leaves below it."""
         nodes = self._common_nodes(column, labels, n_groups)
         return np.array([self._losses[node] for node in nodes])
+
+    def tree_of(self, column: Series) -> tuple[Any, Sequence[float], Labels]:
+        """The tree of the values, the losses of its nodes, and the leaf of each cell, or -1."""
+        return self._tree, self._losses, self._leaves(column)
 
     def _common_nodes(self, column: Series, labels: Labels, n_groups: int) -> list[int]:
         lowest, highest = ends_of(self._leaves(column), labels, n_groups)

@@ -267,9 +267,11 @@ class NumberDomain:
         """The interval that a label stands for; None if the number at `lo` is not in it."""
         *texts, is_closed = interval_of_label(label) or (label, label, True)
         low, high = map(self._number, texts)
-        if None in (low, high) or not is_closed:
+        if low is None or high is None:
             return None
-        return (low, high) if low <= self._numbers[lo] <= high else None
+        number = self._numbers[lo]
+        is_inside = low <= number <= high if is_closed else low <= number < high
+        return (low, high) if is_inside else None
 
     def _number(self, text: str) -> float | None:
         """The number that a text stands for; None if it is none."""

@@ -239,15 +239,30 @@ def _multiples(factors: ArrayLike, step: float) -> Floats:
 
 def _first_step(numbers: Floats, counts: Labels, k: int) -> float | None:
     """A step, or None, that does not depend on the k - 1 smallest and largest numbers."""
-    n_up_to, n_from = np.cumsum(counts), np.cumsum(counts[::-1])
-    if len(numbers) == 0 or n_up_to[-1] < k:
+    if len(numbers) == 0 or np.sum(counts) < k:
         return None
-    kth_smallest = numbers[np.searchsorted(n_up_to, k)]
-    kth_largest = numbers[::-1][np.searchsorted(n_from, k)]
+    kth_smallest, kth_largest = _kth_extremes(numbers, counts, k)
     wanted = (kth_largest - kth_smallest) * SHARE_OF_RANGE
     if not wanted > TINY:
         return None
     return _round_number(round(3 * np.log10(wanted)))
+
+
+def _kth_extremes(numbers: Floats, counts: Labels, k: int) -> tuple[float, float]:
+    n_up_to, n_from = np.cumsum(counts), np.cumsum(counts[::-1])
+    return numbers[np.searchsorted(n_up_to, k)], numbers[::-1][np.searchsorted(n_from, k)]
+
+
+def round_edges(numbers: Floats, counts: Labels, k: int, are_whole: bool) -> Floats:
+    """Multiples of a step, from the k-th smallest to the k-th largest number; none without one."""
+    step = _first_step(numbers, counts, k)
+    if step is None:
+        return np.empty(0)
+    step = max(step, 1.0) if are_whole else step
+    low, high = (end / step for end in _kth_extremes(numbers, counts, k))
+    if max(abs(low), abs(high)) >= MOST_STEPS:
+        return np.empty(0)
+    return _multiples(np.arange(np.floor(low) + 1, np.floor(high) + 1), step)
 
 
 def _round_number(place: int) -> float:

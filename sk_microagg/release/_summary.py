@@ -188,6 +188,8 @@ def _lines_of_sensitive(shares: dict, roles: TableRoles, n_records: int, k: int)
 def method_of(estimator: Any) -> str:
     """The estimator, its builder and its refiner, in words."""
     words = [type(estimator).__name__]
+    if getattr(estimator, "intervals", None) == "disjoint":
+        return "TableAggregator, global recoding"
     if hasattr(estimator, "builder_"):
         words.append(f"builder {_name_of_builder(estimator.builder_)}")
     words.append(f"refiner {name_of(estimator.refiner_)}")

@@ -1,0 +1,189 @@
+"""Global recoding: the values of a column are cut once for all records, and do not overlap.
+
+All columns begin as "*". Cuts are added one at a time, the one first that lowers the loss most, as
+long as every combination of values is still that of k people and satisfies the constraints. A cut
+that is not possible stays so: groups only become smaller, and constraints are monotone.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sk_microagg._utils._statistics import take_units
+from sk_microagg._utils._tables import text_of_day
+from sk_microagg._utils._typing import Array, Booleans, DataFrame, Floats, Labels, Series
+from sk_microagg.encoding._coordinates import ON_A_LINE
+from sk_microagg.encoding._dates import DateColumn, days_of_dates
+from sk_microagg.encoding._frames import is_missing
+from sk_microagg.encoding._ordinals import OrdinalColumn
+from sk_microagg.generalization._domain import Cover, NumberDomain
+from sk_microagg.generalization._grid import Grid, round_edges
+from sk_microagg.generalization._labels import ROOT, interval_text, label_of
+from sk_microagg.privacy import Rules
+
+
+def recode(
+    table: DataFrame, columns: list[Any], k: int, rules: Rules, strata: Labels | None
+) -> tuple[Labels, dict[Any, Series], float]:
+    """Cut all columns; return groups, what each is released as in each column, and the loss."""
+    cut_columns: list[Any] = [
+        LineCuts(column, table[column.name], k, rules.units)
+        if isinstance(column, ON_A_LINE)
+        else NodeCuts(column, table[column.name])
+        for column in columns
+    ]
+    labels = np.zeros(len(table), dtype=np.intp) if strata is None else strata
+    candidates = [(column, cut) for column in cut_columns for cut in column.candidates()]
+    while candidates:
+        candidates.sort(key=lambda pair: -pair[0].gain(pair[1]))
+        column, cut = candidates.pop(0)
+        parts = _numbered(labels, column.cells_with(cut))
+        if np.bincount(parts).min() >= k and rules.are_met(parts).all():
+            labels = parts
+            candidates += [(column, new) for new in column.add(cut)]
+    first = np.unique(labels, return_index=True)[1]
+    cells, lost = {}, []
+    for column in cut_columns:
+        texts, losses = column.released()
+        cells[column.name] = type(table[column.name])(texts[first], dtype=object, name=column.name)
+        lost.append(losses.mean())
+    return labels, cells, float(np.mean(lost))
+
+
+def _numbered(labels: Labels, cells: Labels) -> Labels:
+    return np.unique(labels * (cells.max() + 1) + cells, return_inverse=True)[1]
+
+
+class LineCuts:
+    """Numbers, dates or ranks, cut at round numbers or between ranks."""
+
+    def __init__(self, column: Any, cells: Series, k: int, units: Array | None) -> None:
+        self.name = cells.name
+        self._column = column
+        is_date = isinstance(column, DateColumn)
+        self._values = days_of_dates(cells) if is_date else column.values(cells)
+        self._missing = np.isnan(self._values)
+        self._sorted = np.sort(self._values[~self._missing])
+        self._is_whole = isinstance(column, OrdinalColumn) or bool(np.all(self._sorted % 1 == 0))
+        self._cuts: list[float] = []
+        if isinstance(column, OrdinalColumn):
+            self._edges, self._outer = (column.ranks[1:] + column.ranks[:-1]) / 2, (-np.inf, np.inf)
+            return
+        numbers, places = np.unique(self._values[~self._missing], return_inverse=True)
+        grid = Grid(k, units=take_units(units, ~self._missing))
+        counts = grid.count(places, len(numbers))
+        self._edges = round_edges(numbers, counts, k, self._is_whole)
+        low, high = grid.ends(numbers, counts)
+        self._outer = (low[0], high[-1]) if len(numbers) else (-np.inf, np.inf)
+
+    def candidates(self) -> list[float]:
+        """The cuts that may be added at first."""
+        return self._edges.tolist()
+
+    def gain(self, cut: float) -> float:
+        """How much the loss of all records falls."""
+        ends = [self._sorted[0], *self._cuts, self._sorted[-1] + self._is_whole]
+        place = np.searchsorted(self._cuts, cut)
+        low, high = ends[place], ends[place + 1]
+        n_low, n_cut, n_high = np.searchsorted(self._sorted, [low, cut, high])
+        widths = (n_high - n_cut) * (cut - low) + (n_cut - n_low) * (high - cut)
+        return float(widths / max(ends[-1] - ends[0], np.finfo(np.float64).tiny))
+
+    def cells_with(self, *cuts: float) -> Labels:
+        """The cell of each record if there are more cuts; 0 where a value is missing."""
+        cells = np.searchsorted(sorted([*self._cuts, *cuts]), self._values, side="right") + 1
+        return np.where(self._missing, 0, cells)
+
+    def add(self, cut: float) -> list[float]:
+        """Cut; return the cuts that are possible from now on."""
+        self._cuts = sorted([*self._cuts, cut])
+        return []
+
+    def released(self) -> tuple[Array, Floats]:
+        """What each record is released as, and the loss of that."""
+        if not self._cuts:
+            return np.full(len(self._values), ROOT, dtype=object), 1.0 - self._missing
+        ends = [self._outer[0], *self._cuts, self._outer[1]]
+        covers = [(), *(self._cover(*pair) for pair in pairwise(ends))]
+        shown = NumberDomain([end for cover in covers for end in cover], unit=float(self._is_whole))
+        texts = np.array([self._text(cover) for cover in covers], dtype=object)
+        losses = np.array([*map(shown.loss_of, covers)])
+        cells = self.cells_with()
+        return texts[cells], np.where(self._missing, 0.0, losses[cells])
+
+    def _cover(self, low: float, high: float) -> Cover:
+        """The ends of a cell that are shown: none if one is not safe, or not that of a value."""
+        if isinstance(self._column, OrdinalColumn):
+            ranks, own = self._column.ranks, self._sorted
+            ranks = ranks[(ranks > low) & (ranks < high)]
+            own = own[(own > low) & (own < high)]
+            is_beyond = not len(ranks) or own.min() < ranks[0] or own.max() > ranks[-1]
+            return () if is_beyond else (float(ranks[0]), float(ranks[-1]))
+        if np.isinf(low) or np.isinf(high):
+            return ()
+        return low, high - (self._is_whole and high != self._outer[1])
+
+    def _text(self, cover: Cover) -> str:
+        if not cover:
+            return ROOT
+        write: Callable[[float], str] = label_of
+        if isinstance(self._column, OrdinalColumn):
+            value_at = dict(zip(self._column.ranks.tolist(), self._column.order, strict=True))
+            write = lambda rank: label_of(value_at[rank])  # noqa: E731
+        elif isinstance(self._column, DateColumn):
+            write = text_of_day
+        low, high = map(write, cover)
+        is_closed = self._is_whole or cover[1] == self._outer[1]
+        return interval_text(low, high) if is_closed else f"[{low}, {high})"
+
+
+class NodeCuts:
+    """Categories, which are cut into the nodes below one node of a tree."""
+
+    def __init__(self, column: Any, cells: Series) -> None:
+        self.name = cells.name
+        self._tree, self._losses, self._leaves = column.tree_of(cells)
+        self._missing: Booleans = np.asarray(is_missing(cells) | (self._leaves < 0))
+        self._n_below = np.bincount(self._leaves[~self._missing], minlength=self._tree.n_leaves)
+        self._nodes = np.full(len(cells), self._tree.root)
+        self._children: dict[int, list[int]] = {}
+        for node, parent in enumerate(self._tree.parent):
+            if node != self._tree.root:
+                self._children.setdefault(parent, []).append(node)
+
+    def candidates(self) -> list[int]:
+        """The nodes that may be cut at first."""
+        return [self._tree.root] if self._tree.root in self._children else []
+
+    def gain(self, node: int) -> float:
+        """How much the loss of all records falls."""
+        return float(
+            sum(
+                self._n_below[self._tree.first[child] : self._tree.last[child] + 1].sum()
+                * (self._losses[node] - self._losses[child])
+                for child in self._children[node]
+            )
+        )
+
+    def cells_with(self, node: int) -> Labels:
+        """The node of each record if one is cut, plus 1; 0 where a value is missing."""
+        nodes = self._nodes.copy()
+        for child in self._children[node]:
+            is_below = (self._leaves >= self._tree.first[child]) & (
+                self._leaves <= self._tree.last[child]
+            )
+            nodes[is_below & ~self._missing] = child
+        return np.where(self._missing, 0, nodes + 1)
+
+    def add(self, node: int) -> list[int]:
+        """Cut; return the nodes that may be cut from now on."""
+        self._nodes = np.where(self._missing, self._tree.root, self.cells_with(node) - 1)
+        return [child for child in self._children[node] if child in self._children]
+
+    def released(self) -> tuple[Array, Floats]:
+        """What each record is released as, and the loss of that."""
+        labels = np.array([label_of(label) for label in self._tree.labels], dtype=object)
+        losses = np.array(self._losses)[self._nodes]
+        return labels[self._nodes], np.where(self._missing, 0.0, losses)
