@@ -4,7 +4,9 @@ The first table has normal records with and without constraints. t-closeness and
 about a column that depends on the first quasi-identifier. Units have 4 records in the mean: at
 random, or visits, which are much alike. The second table has t-closeness on Census, k = 2, with two
 quasi-identifiers and with all others: t-closeness first, which is algorithm 3 of Soria-Comas et al.
-(2015), the default refiner, and annealing. Each cell runs in a separate process on one thread.
+(2015), the default refiner, and annealing. The third table has dominance and p percent on
+Tarragona: groups of MDAV that violate them are merged with the nearest ones until none is left, in
+comparison with the default. Each cell runs in a separate process on one thread.
 Examples::
 
     python benchmarks/constraints.py --json constraints.json
@@ -20,9 +22,10 @@ import numpy as np
 from _measure import cap_memory, machine_facts, measure, run_alone
 
 from sk_microagg import MicroAggregator
-from sk_microagg.datasets import fetch_census
-from sk_microagg.metrics import closeness, diversity, units_per_group
-from sk_microagg.privacy import LDiversity, TCloseness
+from sk_microagg.builders import MDAV
+from sk_microagg.datasets import fetch_census, fetch_tarragona
+from sk_microagg.metrics import closeness, diversity, information_loss, units_per_group
+from sk_microagg.privacy import Dominance, LDiversity, PPercent, TCloseness
 from sk_microagg.refiners import Annealing
 
 K = 5
@@ -41,6 +44,9 @@ COSTS = [
 CENSUS_K = 2
 TWO_COLUMNS = ["TAXINC", "POTHVAL"]
 METHODS = ["t-closeness first", "default", "annealing"]
+
+BUSINESS = {"dominance": Dominance(0.5), "p percent": PPercent(10)}
+BUSINESS_COLUMNS = ["FIXED.ASSETS", "PAID.UP.CAPITAL", "SALES"]
 
 
 def make_table(data, n, d, seed):
@@ -98,6 +104,56 @@ def measure_census(cell):
     )
     _, measured = measure(lambda: aggregator.fit(X, sensitive=sensitive), most_runs=1)
     return measured | described(aggregator, closeness(aggregator.labels_, sensitive) <= cell["t"])
+
+
+def measure_business(cell):
+    """Fit Tarragona under a constraint on one of its columns in this process."""
+    table = fetch_tarragona(as_frame=True).data
+    X = (table / table.std(ddof=0)).to_numpy()
+    amounts, k = table[cell["column"]].to_numpy(), cell["k"]
+    built = MDAV().build(X, k)
+    merged, n_violating = merge_violating(X, built, amounts, cell["constraint"])
+    aggregator = MicroAggregator(k, privacy=BUSINESS[cell["constraint"]])
+    _, measured = measure(lambda: aggregator.fit(table, sensitive=amounts), most_runs=1)
+    labels = aggregator.labels_
+    groups = [amounts[labels == group] for group in range(labels.max() + 1)]
+    is_met = not any(violates(group, cell["constraint"]) for group in groups)
+    return (
+        measured
+        | described(aggregator, is_met)
+        | {
+            "n_violating": n_violating,
+            "n_built": int(built.max() + 1),
+            "mdav_percent": 100 * information_loss(X, built),
+            "merged_percent": 100 * information_loss(X, merged),
+        }
+    )
+
+
+def violates(amounts, constraint):
+    """Whether the values of a group violate a constraint, by plain code."""
+    *others, _, first = sorted([0.0, *amounts])
+    if constraint == "dominance":
+        return first > 0.5 * amounts.sum() * (1 + 1e-9)
+    return sum(others) < 0.1 * first * (1 - 1e-9)
+
+
+def merge_violating(X, labels, amounts, constraint):
+    """Merge the first violating group with the nearest one until none is left."""
+    groups = [np.flatnonzero(labels == group) for group in range(labels.max() + 1)]
+    n_violating = sum(violates(amounts[group], constraint) for group in groups)
+    while True:
+        bad = [i for i, group in enumerate(groups) if violates(amounts[group], constraint)]
+        if not bad:
+            break
+        members = groups.pop(bad[0])
+        centers = np.array([X[group].mean(axis=0) for group in groups])
+        nearest = int(((centers - X[members].mean(axis=0)) ** 2).sum(axis=1).argmin())
+        groups[nearest] = np.concatenate([groups[nearest], members])
+    merged = np.empty(len(X), dtype=int)
+    for number, members in enumerate(groups):
+        merged[members] = number
+    return merged, n_violating
 
 
 def described(aggregator, is_met):
@@ -180,6 +236,39 @@ def print_census_row(row):
     print(line + "".join(map(verdict, row)), flush=True)
 
 
+def run_business(arguments):
+    """Measure and print dominance and p percent on Tarragona; return the cells as dicts."""
+    print("\nTarragona: loss in percent of MDAV, of its groups merged, and of the default")
+    print(f"{'k':>3}  {'constraint':<12}{'column':<18}{'violating':>14}", end="")
+    print(f"{'MDAV':>8}{'merged':>8}{'ours':>8}{'ratio':>8}{'cpu':>7}")
+    cells = []
+    for k, constraint in product(arguments.k, BUSINESS):
+        for column in BUSINESS_COLUMNS:
+            cell = {"table": "business", "k": k, "constraint": constraint, "column": column}
+            cell |= run_alone(__file__, cell, arguments.limit)
+            cells.append(cell)
+            print_business(cell)
+    for k in arguments.k:
+        own = [cell for cell in cells if cell["k"] == k and "error" not in cell]
+        if own:
+            ours, merged = (
+                sum(cell[name] for cell in own) for name in ("loss_percent", "merged_percent")
+            )
+            print(f"k = {k}: mean loss {ours / merged:.3f} of that of merging")
+    return cells
+
+
+def print_business(cell):
+    start = f"{cell['k']:>3}  {cell['constraint']:<12}{cell['column']:<18}"
+    if "error" in cell:
+        print(start + cell["error"], flush=True)
+        return
+    violating = f"{cell['n_violating']} of {cell['n_built']}"
+    numbers = f"{violating:>14}{cell['mdav_percent']:>8.2f}{cell['merged_percent']:>8.2f}"
+    numbers += f"{cell['loss_percent']:>8.2f}{cell['loss_percent'] / cell['merged_percent']:>8.3f}"
+    print(start + numbers + f"{cell['cpu_seconds']:>7.2f}" + verdict(cell), flush=True)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
@@ -189,8 +278,10 @@ def parse_arguments():
     add("--sensitive", nargs="*", default=["FEDTAX", "FICA"], help="sensitive columns of Census")
     add("--t", type=float, nargs="+", default=[0.05, 0.13, 0.25], help="limits of t-closeness")
     add("--columns", type=int, nargs="+", choices=[2, 12], default=[2, 12], help="how many others")
+    add("--k", type=int, nargs="*", default=[3, 5, 10], help="k of dominance and p percent")
     add("--seconds", type=float, default=10, help="time limit of the annealing (%(default)s)")
     add("--limit", type=float, default=300, help="time limit of a cell in seconds (%(default)s)")
+    add("--only-business", action="store_true", help="leave out the first two tables")
     add("--json", type=Path, help="file to write the results to")
     add("--cell", type=json.loads, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -200,12 +291,14 @@ def main():
     arguments = parse_arguments()
     if arguments.cell:
         cap_memory()
-        measure_cell = {"cost": measure_cost, "census": measure_census}[arguments.cell["table"]]
-        print(json.dumps(measure_cell(arguments.cell)))
+        kinds = {"cost": measure_cost, "census": measure_census, "business": measure_business}
+        print(json.dumps(kinds[arguments.cell["table"]](arguments.cell)))
         return
     facts = machine_facts()
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
-    results = {"machine": facts, "costs": run_costs(arguments), "census": run_census(arguments)}
+    results = {"machine": facts, "business": run_business(arguments)}
+    if not arguments.only_business:
+        results |= {"costs": run_costs(arguments), "census": run_census(arguments)}
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -190,4 +190,54 @@ FRONTS = {
         choice="At most {}",
         choices=(0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1),
     ),
+    "dominance": Front(
+        title="dominance",
+        options=(
+            ConstraintOption(
+                "dominance",
+                "share",
+                "positive_share",
+                "of the sum of a group, at most this share belongs to one person or company, above "
+                "0 and at most 1: in every sensitive column of numbers, or, if there is none, in "
+                "every column of numbers from 0 on that is anonymized",
+            ),
+        ),
+        label="Largest contributor to a group",
+        meaning="No company has more than this share of the sum of its group: otherwise the mean "
+        "reveals its value. In all sensitive columns of numbers, or else in anonymized ones.",
+        choice="At most {}",
+        choices=(0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9),
+    ),
+    "p_percent": Front(
+        title="p percent",
+        options=(
+            ConstraintOption(
+                "p_percent",
+                "p",
+                "positive",
+                "who knows the second largest value of a group cannot estimate the largest to "
+                "within P percent; in the same columns as --dominance",
+            ),
+        ),
+        label="Estimates of the largest value (p)",
+        meaning="Who knows the second largest value of a group cannot estimate the largest to "
+        "within this percentage. In all sensitive columns of numbers, or else in anonymized ones.",
+        choice="Off by at least {}%",
+        choices=(1, 2, 5, 10, 15, 20, 30, 50),
+    ),
+    "population": Front(
+        title="population size",
+        options=(
+            ConstraintOption(
+                "population",
+                "at_least",
+                "positive",
+                "the sampling weights of each group add up to at least P people; needs --weight",
+            ),
+        ),
+        label="People of the population in a group",
+        meaning="The sampling weights of each group add up to at least this many people.",
+        choice="At least {}",
+        choices=(20, 50, 100, 200, 500, 1000),
+    ),
 }

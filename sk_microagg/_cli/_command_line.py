@@ -64,7 +64,7 @@ def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str
         ]
     arguments += [
         f"--{name}={_quoted(value)}"
-        for name in ("unit", "target")
+        for name in ("unit", "weight", "target")
         if (value := getattr(request, name)) is not None
     ]
     for name in ("ordinal", "date", "column_weights", "decimals"):

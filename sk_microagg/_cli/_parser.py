@@ -329,6 +329,13 @@ def _add_roles(parser: argparse.ArgumentParser) -> None:
         "strata, so that every combination of the anonymized columns occurs at least K times also "
         "together with these columns",
     )
+    parser.add_argument(
+        "--weight",
+        action=Once,
+        metavar="COLUMN",
+        help="sampling weights: means are weighted, and the weight is released as the mean of its "
+        "group, so that weighted totals are those of the table",
+    )
 
 
 def _add_constraints(parser: argparse.ArgumentParser) -> None:

@@ -28,6 +28,7 @@ ROLES = {
     "sensitive": "sensitive",
     "unit": "unit",
     "stratum": "strata",
+    "weight": "weight",
     "keep": None,
     "drop": "drop",
 }
@@ -175,15 +176,17 @@ def _roles(columns: dict) -> dict:
         named[column["role"]].append(name)
     # Without columns to keep, all others are anonymized, and the command is shorter.
     chosen = named["quasi_identifier"] if named["keep"] else None
-    units = named["unit"]
-    if len(units) > 1:
-        text = "{one!r} and {other!r} are units: choose one of them."
-        raise RequestError("two_units", text, units[1], one=units[0], other=units[1])
+    for role in ("unit", "weight"):
+        if len(named[role]) > 1:
+            one, other, *_ = named[role]
+            text = "{one!r} and {other!r} have the role {role}: choose one of them."
+            raise RequestError(f"two_{role}s", text, other, one=one, other=other, role=role)
     return {
         "quasi_identifiers": chosen,
         "sensitive": named["sensitive"],
-        "unit": units[0] if units else None,
+        "unit": next(iter(named["unit"]), None),
         "strata": named["stratum"],
+        "weight": next(iter(named["weight"]), None),
         "drop": named["drop"],
     }
 
@@ -236,7 +239,7 @@ def constraints_to_choose() -> list[dict]:
             "name": name,
             "label": constraint.front.label,
             "meaning": constraint.front.meaning,
-            "needs": "unit" if constraint.is_about_units else "sensitive",
+            "needs": constraint.needed_role(),
             "choices": [
                 [value, constraint.front.choice.format(value)] for value in constraint.front.choices
             ],

@@ -110,6 +110,15 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         given = {option: getattr(self, option.parameter) for option in options}
         return {option.name: value for option, value in given.items() if value != option.default}
 
+    @classmethod
+    def needed_role(cls) -> str | None:
+        """Return the role of columns without which it cannot be asked for, if there is one."""
+        if cls.is_about_weights:
+            return "weight"
+        if cls.is_about_amounts:
+            return None
+        return "unit" if cls.is_about_units else "sensitive"
+
     def check_parameters(self) -> None:
         """Raise ValueError or TypeError if a parameter is not allowed."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import LargestGuard
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_count, check_number
@@ -61,6 +62,8 @@ class Dominance(AmountConstraint):
     >>> dominance.accepts(figures)
     array([False,  True])
     """
+
+    front = FRONTS["dominance"]
 
     def __init__(self, share: float = 0.5, n: int = 1, column: Hashable = None) -> None:
         self.share = share

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import LargestGuard
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_number
@@ -60,6 +61,8 @@ class PPercent(AmountConstraint):
     >>> p_percent.accepts(figures)
     array([False,  True])
     """
+
+    front = FRONTS["p_percent"]
 
     def __init__(self, p: float = 10, column: Hashable = None) -> None:
         self.p = p

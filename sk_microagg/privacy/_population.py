@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import SumGuard
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_number
@@ -54,6 +55,8 @@ class PopulationSize(AmountConstraint):
     is_about_weights = True
 
     _add = np.maximum
+
+    front = FRONTS["population"]
 
     def __init__(self, at_least: float = 20, weight: Hashable = None) -> None:
         self.at_least = at_least

@@ -40,7 +40,7 @@ from sk_microagg.release._summary import Fact
 RIGHT_THAT_OFTEN = "an intruder who attributes all of them to that person is right that often"
 
 # What a parameter that constraints need names.
-COLUMNS = {"unit": "column", "sensitive": "columns"}
+COLUMNS = {"unit": "column", "sensitive": "columns", "weight": "column"}
 
 # A proposed share is a multiple of this, which hardly tells how many rows somebody has.
 STEP_OF_PROPOSALS = 0.05
@@ -49,8 +49,8 @@ STEP_OF_PROPOSALS = 0.05
 def check_demands(request: ReleaseRequest) -> None:
     """Raise if a constraint is about columns that the request does not name."""
     for constraint in request.privacy:
-        needed = "unit" if constraint.is_about_units else "sensitive"
-        if not getattr(request, needed):
+        needed = constraint.needed_role()
+        if needed is not None and not getattr(request, needed):
             text = "{constraint} needs {needed}: the {columns} that it is about."
             what = Option(_name_of(constraint), constraint.demanded)
             facts = {"needed": Option(needed), "columns": COLUMNS[needed]}
@@ -68,31 +68,63 @@ def _name_of(constraint: Constraint) -> str:
 def demands_beyond_k(request: ReleaseRequest) -> list[Option]:
     """The parameters that demand more of a group than k records."""
     demands = [Option(_name_of(constraint)) for constraint in request.privacy]
-    return demands + [Option(name) for name in ("unit", "strata") if getattr(request, name)]
+    roles = ("unit", "strata", "weight")
+    return demands + [Option(name) for name in roles if getattr(request, name)]
 
 
 def make_constraints(
-    privacy: Sequence[Constraint], sensitive: Sequence[str], numbers: Sequence[str]
+    privacy: Sequence[Constraint],
+    sensitive: Sequence[str],
+    numbers: Sequence[str],
+    weight: str | None = None,
+    amounts: Sequence[str] = (),
 ) -> list[Constraint] | None:
-    """The constraints: those on units first, then those of each sensitive column."""
+    """The constraints: those on units first, then those of each sensitive column.
+
+    `numbers` are those of these that hold numbers, and `amounts` columns to anonymize that do.
+    """
     for constraint in privacy:
         column = None if constraint.is_about_units else constraint.column
-        if column is not None and column not in sensitive:
+        allowed = [*sensitive, *(amounts if constraint.is_about_amounts else [])]
+        if column is not None and column not in allowed:
             # Otherwise it would be demanded, and nobody would look at it.
             text = "{constraint} is about {name!r}, which must be a column of {sensitive}."
             facts = {"constraint": Option(_name_of(constraint)), "name": column}
             option = Option("sensitive")
             raise RequestError("not_sensitive", text, column, sensitive=option, **facts)
     made = [clone(constraint) for constraint in privacy if constraint.is_about_units]
+    for constraint in privacy:
+        if constraint.is_about_amounts:
+            made += _on_amounts(constraint, sensitive, numbers, weight, amounts)
     for name in sensitive:
         for constraint in privacy:
-            if constraint.is_about_units or constraint.column not in (None, name):
+            is_about_others = constraint.is_about_units or constraint.is_about_amounts
+            if is_about_others or constraint.column not in (None, name):
                 continue
             one = clone(constraint).set_params(column=name)
             if getattr(one, "distance", None) == "auto":
                 one.set_params(distance="ordered" if name in numbers else "equal")
             made.append(one)
     return made or None
+
+
+def _on_amounts(
+    constraint: Constraint,
+    sensitive: Sequence[str],
+    numbers: Sequence[str],
+    weight: str | None,
+    amounts: Sequence[str],
+) -> list[Constraint]:
+    """A constraint on amounts for each column that it is about."""
+    if constraint.column is not None:
+        return [clone(constraint)]
+    if constraint.is_about_weights:
+        return [constraint.about(weight)]
+    names = [name for name in sensitive if name in numbers] or amounts
+    if not names:
+        text = "{constraint} needs a column of numbers from 0 on, sensitive or anonymized."
+        raise RequestError("no_amounts", text, constraint=Option(_name_of(constraint)))
+    return [constraint.about(name) for name in names]
 
 
 @contextmanager
@@ -160,7 +192,7 @@ def facts_on_demands(
             continue
         if n_units is not None and constraint.counts_rows:
             words += "; counted in rows"
-        about = {"column": constraint.column, "figure": figure, "demanded": constraint.demanded}
+        about = {"column": constraint.column, "figure": constraint.told(figure), "demanded": constraint.demanded}
         lines, values = facts.setdefault(title, Fact([], []))
         lines.append(f"{constraint.column}: {words}")
         values.append(about)
@@ -179,6 +211,8 @@ class Demands:
     sensitive: pd.DataFrame
     unit: pd.Series | None
     strata: pd.DataFrame
+    weight: pd.Series | None
+    amounts: pd.DataFrame
 
     @classmethod
     def from_table(
@@ -188,15 +222,24 @@ class Demands:
         sensitive = table.values(list(roles.sensitive), declared, is_strict=True)
         numbers = [name for name, dtype in sensitive.dtypes.items() if dtype.kind in "iuf"]
         unit = None if roles.unit is None else table.values([roles.unit])[roles.unit]
-        constraints = make_constraints(privacy, roles.sensitive, numbers)
-        return cls(constraints, sensitive, unit, _strata(table, roles.strata))
+        weight = None
+        if roles.weight is not None:
+            weight = table.values([roles.weight], declared, is_strict=True)[roles.weight]
+        amounts = pd.DataFrame(index=sensitive.index)
+        if any(each.is_about_amounts for each in privacy):
+            amounts = _amounts(table.values(roles.quasi_identifiers, declared))
+        constraints = make_constraints(
+            privacy, roles.sensitive, numbers, roles.weight, list(amounts)
+        )
+        strata = _strata(table, roles.strata)
+        return cls(constraints, sensitive, unit, strata, weight, amounts)
 
     def names(self) -> dict:
         """The names of these columns, by their roles, as parameters of an estimator."""
-        names: dict[str, Any] = {
-            role: list(frame) for role, frame in self.columns().items() if role != "unit"
+        return {
+            role: list(columns) if isinstance(columns, pd.DataFrame) else columns.name
+            for role, columns in self.columns().items()
         }
-        return names if self.unit is None else names | {"unit": self.unit.name}
 
     def units(self) -> np.ndarray | None:
         """The number of the unit of each record; None without units."""
@@ -210,7 +253,8 @@ class Demands:
         """The columns by their roles, without those that nobody named."""
         columns = {"sensitive": self.sensitive, "strata": self.strata}
         columns = {role: frame for role, frame in columns.items() if len(frame.columns)}
-        return columns if self.unit is None else columns | {"unit": self.unit}
+        single = {"unit": self.unit, "weight": self.weight}
+        return columns | {role: column for role, column in single.items() if column is not None}
 
     def check(self, labels: np.ndarray, k: int) -> dict:
         """Raise unless classes of equal rows satisfy all constraints; return the facts."""
@@ -243,8 +287,23 @@ class Demands:
         return unit_share(self.strata if len(self.strata.columns) else whole, self.unit)
 
     def _figures(self, constraint: Constraint, labels: np.ndarray) -> np.ndarray:
-        values = self.unit if constraint.is_about_units else self.sensitive[constraint.column]
-        return constraint.measure_groups(labels, *constraint.prepare(values))
+        if constraint.is_about_units:
+            values = self.unit
+        elif constraint.is_about_weights:
+            values = self.weight
+        else:
+            frame = self.sensitive if constraint.column in self.sensitive else self.amounts
+            values = frame[constraint.column]
+        prepared, table = constraint.prepare(values)
+        return constraint.measure_groups(
+            labels, constraint.with_units(prepared, self.units()), table
+        )
+
+
+def _amounts(values: pd.DataFrame) -> pd.DataFrame:
+    """The columns of numbers from 0 on."""
+    numbers = [name for name, dtype in values.dtypes.items() if dtype.kind in "iuf"]
+    return values[[name for name in numbers if not (values[name] < 0).any()]]
 
 
 def _strata(table: Table, columns: Sequence[str]) -> pd.DataFrame:

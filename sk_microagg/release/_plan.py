@@ -83,9 +83,16 @@ class Plan:
     def release(self, released: pd.DataFrame, estimator: Any) -> Release:
         """What the estimator made of the records, as it is written."""
         by_column = _released_by_column(released, self.known, estimator)
+        weights = []
+        if self.roles.weight is not None:
+            # Means have all digits: otherwise totals would change.
+            [weight] = self.table.columns([self.roles.weight], self.declared, is_strict=True)
+            notation = replace(weight.notation, decimals=None, is_padded=False)
+            weights = [replace(weight, notation=notation)]
+            by_column[weight.name] = released[[weight.name]]
         cells = self.table.with_released(
             by_column,
-            self.columns,
+            [*self.columns, *weights],
             self.roles.released,
             has_types=has_types(self.request.output),
             are_values=getattr(estimator, "categories", None) == "mode",

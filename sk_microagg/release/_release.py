@@ -183,7 +183,7 @@ def _write_report(
                 dropped=plan.roles.dropped,
                 target=plan.target(),
                 kinds={column.name: column.kind for column in plan.known},
-                **plan.demands.columns(),
+                **{k: v for k, v in plan.demands.columns().items() if k != "weight"},
             )
     except ImportError as error:
         raise _no_report(error) from error

@@ -21,7 +21,7 @@ from sk_microagg.refiners import REFINERS
 
 # Parameters that name columns, by what they hold: names, or names with something about each.
 LISTS = ("quasi_identifiers", "drop", "sensitive", "strata", "categorical", "number")
-SINGLE = ("unit", "target")
+SINGLE = ("unit", "weight", "target")
 MAPPINGS = ("ordinal", "date", "column_weights", "decimals")
 
 # Words that are allowed.
@@ -88,6 +88,10 @@ class ReleaseRequest:
 
     strata : list of str, default=()
         Columns whose values no group mixes, released unchanged.
+
+    weight : str or None, default=None
+        The column of sampling weights: means are weighted then, and it is released as the mean of
+        each group, so that weighted totals are those of the table.
 
     categorical : list of str, default=()
         Columns of categories, whatever they look like.
@@ -215,6 +219,7 @@ class ReleaseRequest:
     sensitive: Sequence[str] = ()
     unit: str | None = None
     strata: Sequence[str] = ()
+    weight: str | None = None
     categorical: Sequence[str] = ()
     number: Sequence[str] = ()
     ordinal: Any = ()
@@ -359,6 +364,7 @@ def roles_of(request: Any, names: list) -> TableRoles:
         "sensitive": request.sensitive,
         "unit": units,
         "strata": request.strata,
+        "weight": [] if request.weight is None else [request.weight],
     }
     # A unit is dropped anyway.
     check_one_role(named, but=("drop", "unit"))

@@ -2,11 +2,12 @@
 import { byId, counted, make, nameElement, option, setText, short, thousands } from "./dom.js";
 import { sketch } from "./draw.js";
 
-const ROLES = {
+export const ROLES = {
   quasi_identifier: "Quasi-identifier",
   sensitive: "Sensitive",
   unit: "Unit",
   stratum: "Stratum",
+  weight: "Weight",
   keep: "Keep",
   drop: "Drop",
 };
@@ -25,6 +26,7 @@ const COUNTS = {
   sensitive: "sensitive",
   unit: "unit",
   stratum: "stratum",
+  weight: "weight",
   keep: "kept",
   drop: "dropped",
 };
@@ -79,12 +81,8 @@ export class Columns {
     }));
   }
 
-  get hasSensitive() {
-    return this.#items.some(({ role }) => role.value === "sensitive");
-  }
-
-  get hasUnit() {
-    return this.#items.some(({ role }) => role.value === "unit");
+  has(wanted) {
+    return this.#items.some(({ role }) => role.value === wanted);
   }
 
   /** Why the columns cannot be anonymized as they are, or null. */
@@ -94,9 +92,13 @@ export class Columns {
     if (unclear) return `It is not clear what ${short(unclear.name)} is: choose its kind above, or give it the role Drop.`;
     const wrong = this.#items.find(({ role, weight }) => !isKaim && role.value === "quasi_identifier" && !isRight(weight));
     if (wrong) return `The weight of ${short(wrong.name)} must be a number above 0.`;
-    const units = this.#items.filter(({ role }) => role.value === "unit");
-    const words = units.map(({ name }) => short(name)).join(" and ");
-    return units.length > 1 ? `Only one column can be the unit, but ${words} are.` : null;
+    for (const one of ["unit", "weight"]) {
+      const those = this.#items.filter(({ role }) => role.value === one);
+      const words = those.map(({ name }) => short(name)).join(" and ");
+      if (those.length > 1) return `Only one column can be the ${one}, but ${words} are.`;
+    }
+    const weighted = this.#items.find(({ role }) => isKaim && role.value === "weight");
+    return weighted ? `With generalization, no column can be a weight: give ${short(weighted.name)} another role.` : null;
   }
 
   /** What depends on the method and on other columns. */

@@ -61,7 +61,7 @@ const curveKeyOf = ({ k, ...rest }) => keyOf(rest);
 function update() {
   const { isKaim } = settings;
   columns.update(isKaim);
-  settings.update(columns.hasSensitive, columns.hasUnit);
+  settings.update((role) => columns.has(role));
   files.update(isKaim);
   const isShown = state.shown !== null && state.shownKey === keyOf(readSettings());
   certificate.update(isKaim ? "There is no proof for generalization." : isShown ? "" : "The proof is about the preview: it can start as soon as that is up to date.");

@@ -1,4 +1,5 @@
 // k, the method, the protection of sensitive columns, and the search.
+import { ROLES } from "./columns.js";
 import { byId, choose, duration, make, option, setText, thousands } from "./dom.js";
 
 const OFF = "";
@@ -85,16 +86,16 @@ export class Settings {
   }
 
   /** What depends on other settings: sentences, and what cannot be chosen now. */
-  update(hasSensitive, hasUnit) {
+  update(hasRole) {
     const isWrong = this.problem !== null;
     byId("k").setAttribute("aria-invalid", isWrong);
     const words = `Every combination of the quasi-identifiers in the release stands for at least ${thousands(this.k)} records.`;
     setText(byId("k-words"), isWrong ? this.problem : words);
     for (const item of byId("method-words").children) item.classList.toggle("chosen", item.dataset.method === byId("method").value);
-    const has = { sensitive: [hasSensitive, "Sensitive"], unit: [hasUnit, "Unit"] };
     for (const constraint of this.#constraints) {
-      const [id, [isGiven, role]] = [idOf(constraint), has[constraint.needs]];
-      const reason = isGiven ? "" : `Give a column the role ${role} first.`;
+      const [id, role] = [idOf(constraint), constraint.needs];
+      const isGiven = role === null || hasRole(role);
+      const reason = isGiven ? "" : `Give a column the role ${ROLES[role]} first.`;
       byId(id).disabled = reason !== "";
       setText(byId(`${id}-reason`), reason);
     }
