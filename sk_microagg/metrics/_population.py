@@ -231,7 +231,7 @@ def _classes(
     prepared, _ = size.prepare(weight)
     units = None if unit is None else codes_of(unit)[0]
     check_consistent_length(groups, units)
-    labels, amounts, _ = contributions(groups, size.with_units(prepared, units), np.maximum)
+    labels, amounts = contributions(groups, size.with_units(prepared, units), np.maximum)
     sizes = np.bincount(labels).astype(np.float64)
     return groups, sizes, np.bincount(labels, amounts).astype(np.float64)
 

@@ -34,10 +34,6 @@ class AmountConstraint(Constraint):
     def counts_rows(self) -> bool:
         return False
 
-    @property
-    def can_be_counted(self) -> bool:
-        return "measure_amounts" in vars(type(self))
-
     def prepare(self, values: Any) -> tuple[Array, Any]:
         self.check_parameters()
         amounts = amounts_of(values, self._words())
@@ -65,12 +61,8 @@ class AmountConstraint(Constraint):
     def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
         return self.measure_amounts(*contributions(labels, values, self._add))
 
-    def measure_counts_of(self, labels: Labels, values: Array, counts: Labels, table: Any) -> Array:
-        order = np.argsort(labels, kind="stable")
-        return self.measure_amounts(labels[order], values["amount"][order], counts[order])
-
-    def measure_amounts(self, labels: Labels, amounts: Floats, counts: Labels) -> Array:
-        """Return the figure of each group, given amounts in the order of labels, and how often."""
+    def measure_amounts(self, labels: Labels, amounts: Floats) -> Array:
+        """Return the figure of each group, given amounts in the order of labels."""
         raise NotImplementedError
 
     def accepts_each(self, figures: Array) -> Booleans:
@@ -104,8 +96,8 @@ def units_in(values: Array) -> tuple[Floats, Codes | None]:
     return np.ascontiguousarray(values["amount"]), units.copy() if has_units else None
 
 
-def contributions(labels: Labels, values: Array, add: Any) -> tuple[Labels, Floats, Labels]:
-    """Groups, in their order, what each of their units contributes, and a 1 for each."""
+def contributions(labels: Labels, values: Array, add: Any) -> tuple[Labels, Floats]:
+    """Groups, in their order, and what each of their units contributes."""
     amounts, units = units_in(values)
     if units is None:
         order = np.argsort(labels, kind="stable")
@@ -116,23 +108,20 @@ def contributions(labels: Labels, values: Array, add: Any) -> tuple[Labels, Floa
         is_new = (np.diff(labels, prepend=-1) != 0) | (np.diff(units, prepend=-1) != 0)
         starts = np.flatnonzero(is_new)
         labels, amounts = labels[starts], add.reduceat(amounts[order], starts)
-    return labels, amounts, np.ones(len(labels), dtype=np.intp)
+    return labels, amounts
 
 
 def largest_and_others(
-    labels: Labels, amounts: Floats, counts: Labels, n_bounded: int, n_apart: int
+    labels: Labels, amounts: Floats, n_bounded: int, n_apart: int
 ) -> tuple[Floats, Floats]:
     """Sums of the `n_bounded` largest amounts of each group, and of all but the `n_apart` largest.
 
-    Labels are in order, and each amount occurs as often as `counts` says.
+    Labels are in order.
     """
     if amounts.max(initial=0.0) > LARGE:
         amounts = amounts * 2.0**-64
-    order = np.lexsort((-amounts, labels))
-    amounts, counts = amounts[order], counts[order]
+    amounts = amounts[np.lexsort((-amounts, labels))]
     starts = np.flatnonzero(np.diff(labels, prepend=-1))
-    before = np.cumsum(counts) - counts
-    before -= np.repeat(before[starts], np.diff(starts, append=len(labels)))
-    bounded = np.clip(n_bounded - before, 0, counts)
-    others = counts - np.clip(n_apart - before, 0, counts)
-    return np.add.reduceat(amounts * bounded, starts), np.add.reduceat(amounts * others, starts)
+    rank = np.arange(len(labels)) - np.repeat(starts, np.diff(starts, append=len(labels)))
+    bounded, others = np.where(rank < n_bounded, amounts, 0), np.where(rank < n_apart, 0, amounts)
+    return np.add.reduceat(bounded, starts), np.add.reduceat(others, starts)

@@ -14,7 +14,6 @@ from sk_microagg._choices import FRONTS, Front
 from sk_microagg._kernels import CallbackGuard
 from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._typing import Array, Booleans, Labels
-from sk_microagg.privacy._codes import GroupCounts
 from sk_microagg.privacy._registry import CONSTRAINTS
 
 
@@ -251,10 +250,6 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         order = np.argsort(labels, kind="stable")
         starts = np.cumsum(np.bincount(labels))[:-1]
         return np.array([self.measure(group, table) for group in np.split(values[order], starts)])
-
-    def measure_counts_of(self, labels: Labels, values: Array, counts: Labels, table: Any) -> Array:
-        """Return the figure of each group, given how often it has each of some prepared values."""
-        return self.measure_counts(GroupCounts.of_pairs(labels, values, counts), table)
 
     def describe(self, column: str) -> str:
         """Name the constraint on a column in messages, by parameters that are not the default."""

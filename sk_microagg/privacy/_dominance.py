@@ -78,8 +78,8 @@ class Dominance(AmountConstraint):
     def is_worse_if_larger(self) -> bool:
         return True
 
-    def measure_amounts(self, labels: Labels, amounts: Floats, counts: Labels) -> Array:
-        largest, others = largest_and_others(labels, amounts, counts, self.n, self.n)
+    def measure_amounts(self, labels: Labels, amounts: Floats) -> Array:
+        largest, others = largest_and_others(labels, amounts, self.n, self.n)
         total = largest + others
         return np.divide(largest, total, out=np.zeros(len(total)), where=total > 0)
 

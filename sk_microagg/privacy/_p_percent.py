@@ -71,8 +71,8 @@ class PPercent(AmountConstraint):
     def check_parameters(self) -> None:
         check_number("p", self.p, above=0)
 
-    def measure_amounts(self, labels: Labels, amounts: Floats, counts: Labels) -> Array:
-        largest, others = largest_and_others(labels, amounts, counts, 1, 2)
+    def measure_amounts(self, labels: Labels, amounts: Floats) -> Array:
+        largest, others = largest_and_others(labels, amounts, 1, 2)
         figures = np.full(len(largest), inf)
         return np.divide(100 * others, largest, out=figures, where=largest > 0)
 

@@ -31,10 +31,11 @@ IN_MEMORY = (
     "hierarchies",
     "report",
     "target",
+    "weight",
 )
 
 # What a series cannot be asked for, maybe only with some values.
-NOT_IN_SERIES = ("report", "target", "certificate")
+NOT_IN_SERIES = ("report", "target", "certificate", "weight")
 VALUES_NOT_IN_SERIES = {
     "method": "kaim",
     "release": "generalized",

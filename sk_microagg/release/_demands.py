@@ -192,7 +192,11 @@ def facts_on_demands(
             continue
         if n_units is not None and constraint.counts_rows:
             words += "; counted in rows"
-        about = {"column": constraint.column, "figure": constraint.told(figure), "demanded": constraint.demanded}
+        about = {
+            "column": constraint.column,
+            "figure": constraint.told(figure),
+            "demanded": constraint.demanded,
+        }
         lines, values = facts.setdefault(title, Fact([], []))
         lines.append(f"{constraint.column}: {words}")
         values.append(about)

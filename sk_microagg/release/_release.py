@@ -104,6 +104,7 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
         demands=held,
         certificate=certificate,
         interrupted=interrupted,
+        gaps=[c.name for c in plan.known if c.notation and pd.isna(c.values).any()],
     )
 
 

@@ -122,6 +122,7 @@ def summarize(
     demands: dict,
     certificate: Any = None,
     interrupted: Sequence[str] = (),
+    gaps: Sequence[str] = (),
 ) -> dict:
     """The facts about a release; `homogeneous` has two shares for each unchanged column."""
     shares = dict(zip(roles.unchanged, homogeneous, strict=True))
@@ -140,6 +141,7 @@ def summarize(
         "unchanged": names_of_columns(roles.unchanged),
         **({"sensitive": _assumed_unknown(roles.sensitive)} if roles.sensitive else {}),
         **({"strata": names_of_columns(roles.strata)} if roles.strata else {}),
+        **({"weight": _fact_on_weight(roles.weight, gaps)} if roles.weight is not None else {}),
         "method": method_of(estimator),
         "groups": estimator.n_groups_,
         "smallest group": estimator.group_sizes_.min(),
@@ -167,6 +169,15 @@ def names_of_columns(columns: Sequence[str]) -> Fact:
 def _assumed_unknown(columns: Sequence[str]) -> Fact:
     names, value = names_of_columns(columns)
     return Fact(f"{names}  (assumed to be unknown to intruders)", value)
+
+
+def _fact_on_weight(weight: str, gaps: Sequence[str]) -> Fact:
+    """What holds for weighted totals, given columns of numbers with missing values."""
+    words = f"{shown(weight)}  (released as the mean of its group; totals of it times a column of "
+    words += "numbers are those of the original, but for rounding"
+    if gaps:
+        words += f", except for {', '.join(map(shown, gaps))}, where values are missing"
+    return Fact(words + ")", {"column": weight, "totals_not_kept": list(gaps)})
 
 
 def _line_of_column(column: dict) -> str:

@@ -71,19 +71,6 @@ def test_figures_and_guards_add_up_units(name, size):
             assert guards.hold(members) == constraint.accepts(figure)
 
 
-@every_one
-def test_values_that_occur_several_times(name):
-    constraint, _ = PLAIN[name]
-    rng = np.random.default_rng(0)
-    amounts, counts = rng.permutation(40) + 1.0, rng.integers(1, 5, 40)
-    labels = rng.permutation(40) // 10
-    values, table = constraint.prepare(amounts)
-    expected = constraint.measure_groups(
-        np.repeat(labels, counts), np.repeat(values, counts), table
-    )
-    assert_array_equal(constraint.measure_counts_of(labels, values, counts, table), expected)
-
-
 records = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=12)
 
 

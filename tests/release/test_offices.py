@@ -1,0 +1,89 @@
+"""Files with sampling weights, and constraints on amounts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from marks import in_one_case
+
+from sk_microagg.files._messages import RequestError
+from sk_microagg.privacy import Dominance, PopulationSize, PPercent
+from sk_microagg.release import release_file
+
+RNG = np.random.default_rng(0)
+N = 120
+SURVEY = pd.DataFrame(
+    {
+        "age": RNG.integers(18, 90, N),
+        "income": np.round(RNG.lognormal(8, 0.6, N), 2),
+        "change": RNG.integers(-5, 6, N),
+        "region": np.where(np.arange(N) % 2, "north", "south"),
+        "w": np.round(RNG.lognormal(3, 0.6, N), 1),
+    }
+)
+
+
+@pytest.fixture(name="paths")
+def paths_of_survey(tmp_path):
+    SURVEY.to_csv(tmp_path / "survey.csv", index=False)
+    return tmp_path / "survey.csv", tmp_path / "release.csv"
+
+
+def release_of(paths, **parameters):
+    summary = release_file(*map(str, paths), k=4, **parameters)
+    return summary, pd.read_csv(paths[1])
+
+
+def test_totals_of_a_file(paths):
+    summary, release = release_of(paths, weight="w", strata=["region"])
+    assert list(release) == list(SURVEY)
+    for groups in (SURVEY["region"], np.zeros(N)):
+        totals = [
+            (table["w"] * table["income"]).groupby(groups).sum() for table in (SURVEY, release)
+        ]
+        weights = [table["w"].groupby(groups).sum() for table in (SURVEY, release)]
+        assert (abs(totals[1] - totals[0]) <= 0.005 * weights[0] * (1 + 1e-9)).all()
+        assert weights[1].to_numpy() == pytest.approx(weights[0].to_numpy(), rel=1e-12)
+    assert release[["age", "income", "change", "region", "w"]].value_counts().min() >= 4
+    assert "totals of it times a column" in str(summary)
+
+
+def test_columns_with_missing_values_are_named(paths):
+    with_gaps = SURVEY.astype({"age": float})
+    with_gaps.loc[3:9, "age"] = np.nan
+    with_gaps.to_csv(paths[0], index=False)
+    summary, _ = release_of(paths, weight="w")
+    assert "except for age, where values are missing" in " ".join(str(summary).split())
+
+
+def test_constraints_on_amounts(paths):
+    privacy = [Dominance(0.5), PPercent(20), PopulationSize(150)]
+    _, release = release_of(paths, weight="w", privacy=privacy)
+    labels = release.groupby(list(release)).ngroup()
+    for name in ("age", "income"):  # "change" may be negative
+        groups = SURVEY[name].groupby(labels)
+        assert (groups.max() / groups.sum()).max() <= 0.5
+    assert SURVEY["w"].groupby(labels).sum().min() >= 150
+
+
+@pytest.mark.filterwarnings("ignore:column 'income' comes out unchanged")
+def test_a_summary_does_not_tell_the_share_of_one_contributor(paths):
+    summary, _ = release_of(paths, sensitive=["income"], privacy=[Dominance(0.5)])
+    assert "income: one contributor has at most 0.4 of a sum; 0.5 demanded" in str(summary)
+
+
+@in_one_case(
+    ("parameters", "code"),
+    [
+        ({"privacy": [PopulationSize(50)]}, "needs"),
+        ({"privacy": [Dominance(0.5)], "quasi_identifiers": ["region"]}, "no_amounts"),
+        ({"privacy": [Dominance(0.5, column="Income")]}, "not_sensitive"),
+        ({"weight": "w", "method": "kaim"}, "not_for_method"),
+        ({"weight": "w", "sensitive": ["w"]}, "two_roles"),
+        ({"weight": "weight"}, "unknown_column"),
+    ],
+)
+def test_bad_requests(paths, parameters, code):
+    with pytest.raises(RequestError) as raised:
+        release_of(paths, **parameters)
+    assert raised.value.code == code
+    assert not paths[1].exists()
