@@ -179,8 +179,8 @@ def _roles(columns: dict) -> dict:
     for role in ("unit", "weight"):
         if len(named[role]) > 1:
             one, other, *_ = named[role]
-            text = "{one!r} and {other!r} have the role {role}: choose one of them."
-            raise RequestError(f"two_{role}s", text, other, one=one, other=other, role=role)
+            text = f"{{one!r}} and {{other!r}} are {role}s: choose one of them."
+            raise RequestError(f"two_{role}s", text, other, one=one, other=other)
     return {
         "quasi_identifiers": chosen,
         "sensitive": named["sensitive"],

@@ -66,6 +66,8 @@ def chosen_roles(request, names):
     found = dict.fromkeys(roles.dropped, "drop") | dict.fromkeys(roles.unchanged, "keep")
     found |= dict.fromkeys(roles.quasi_identifiers, "quasi_identifier")
     found |= dict.fromkeys(roles.sensitive, "sensitive") | dict.fromkeys(roles.strata, "stratum")
+    if roles.weight is not None:
+        found[roles.weight] = "weight"
     return found if roles.unit is None else found | {roles.unit: "unit"}
 
 
