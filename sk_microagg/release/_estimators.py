@@ -19,7 +19,7 @@ DEFAULTS = MicroAggregator().get_params()
 REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 
 # What only groups that are released as averages can be asked for.
-FOR_AVERAGES = ("categories", "decimals", "target")
+FOR_AVERAGES = ("categories", "decimals", "target", "weight")
 
 # What KAIM does not take.
 NOT_FOR_KAIM = ("builder", "certificate", "column_weights")
