@@ -115,7 +115,8 @@ def risk(options: Namespace) -> None:
         print_sensitive(classes, sensitive, has_units=not units.empty)
     _print_linkage(linkage, as_text)
     if numeric:
-        _print_numbers(before[numeric], after[numeric], are_in_order)
+        left_out = _left_out(pairs, numeric)
+        _print_numbers(before[numeric], after[numeric], are_in_order, left_out)
 
 
 def _read_pair(options: Namespace, original: str, release: str) -> tuple[Table, Table]:
@@ -234,6 +235,15 @@ def _numeric(before: pd.DataFrame, after: pd.DataFrame, pairs: list) -> list:
     ]
 
 
+def _left_out(pairs: list, numeric: list) -> list[str]:
+    """The other columns, with the reason why they are not compared as numbers."""
+    return [
+        f"{shown(old.name)} ({'missing values' if old.kind in ('number', 'date') else old.kind})"
+        for old, _ in pairs
+        if old.name not in numeric
+    ]
+
+
 def _have_numbers(*columns: pd.Series) -> bool:
     return all(why_no_numbers(column) is None for column in columns)
 
@@ -272,9 +282,16 @@ def _print_linkage(linkage: Any, as_text: list) -> None:
         print_facts({"as text": f"{', '.join(map(shown, as_text))}: {AS_TEXT}"})
 
 
-def _print_numbers(before: pd.DataFrame, after: pd.DataFrame, are_in_order: bool) -> None:
+def _print_numbers(
+    before: pd.DataFrame, after: pd.DataFrame, are_in_order: bool, left_out: list
+) -> None:
     print("\nColumns in which all cells are numbers or dates")
-    print_facts({"columns": ", ".join(map(shown, before))})
+    print_facts(
+        {
+            "columns": ", ".join(map(shown, before)),
+            **({"left out": ", ".join(left_out)} if left_out else {}),
+        }
+    )
     by_row = {}
     if are_in_order:
         interval = metrics.interval_disclosure(before, after)

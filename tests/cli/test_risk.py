@@ -168,3 +168,10 @@ def test_other_columns_may_hold_anything(run, tmp_path):
     outcome = run("risk", tmp_path / "t.parquet", tmp_path / "t.parquet", "-q", "a")
     assert outcome.code == 0
     assert "linked            100%" in outcome.out
+
+
+def test_columns_that_are_no_numbers_are_named_with_the_reason(run, write):
+    rows = [f"{i},{'ab'[i % 2]},{'' if i == 3 else i}" for i in range(20)]
+    path = write("t.csv", "\n".join(["age,town,size", *rows, ""]))
+    printed = run("risk", path, path).out
+    assert "left out          town (category), size (missing values)\n" in printed
