@@ -340,6 +340,24 @@ def test_what_only_one_person_has_does_not_come_out():
     assert not (release == 777).any()
 
 
+@in_one_case("has_units", [False, True])
+def test_of_two_people_the_only_one_with_a_value_does_not_give_it_away(has_units):
+    """With k of 2 as well, and where each of the two has several records."""
+    people = np.arange(200) // 2 if has_units else np.arange(200)
+    X = with_holes(in_units(200), share=0.3)[people]
+    model = MicroAggregator(k=2, refiner=None)
+    release = model.fit_transform(X, unit=people if has_units else None)
+    n_hidden = 0
+    for label in range(model.n_groups_):
+        members = model.labels_ == label
+        for column in range(X.shape[1]):
+            has_value = members & ~np.isnan(X[:, column])
+            if len({*people[has_value]}) == 1:
+                assert np.isnan(release[members, column]).all()
+                n_hidden += len({*people[members]}) == 2
+    assert n_hidden > 5
+
+
 def test_few_known_values_cannot_be_computed_from_the_scaler():
     X = np.column_stack([np.arange(20.0), np.full(20, np.nan)])
     X[3, 1], X[17, 1] = 1234.5, 87000.0
