@@ -97,6 +97,7 @@ def test_the_loss_is_that_of_coordinates_or_less(fitted, monkeypatch):
     assert dense.exact_transform_
 
 
+@pytest.mark.slow
 @in_one_case("refiner", ["exchange", "local_search", Annealing(max_iter=20_000), None])
 @in_one_case("builder", ["mdav", "cbfs"])
 def test_every_method_groups_tables_with_codes(refiner, builder):

@@ -15,6 +15,9 @@ from sk_microagg._utils._typing import Array, Floats, Labels
 # Records routed at a time, so that intermediate results fit into the cache.
 BATCH_SIZE = 65_536
 
+# Cells whose deviations are computed at once.
+MAX_CELLS_AT_ONCE = 16_000_000
+
 # A cut with at least this share of the records on its smaller side counts as balanced.
 BALANCED_SHARE = 0.4
 
@@ -66,7 +69,8 @@ class Router:
             ):
                 return None
             own_units = None if units is None else units[rows]
-            column, cut = best_cut(X[rows], smallest, k, own_units, may_cut(rows))
+            own = X if len(rows) == len(X) else X[rows]
+            column, cut = best_cut(own, smallest, k, own_units, may_cut(rows))
             if column is None:
                 return None
             is_left = X[rows, column] <= cut
@@ -168,7 +172,7 @@ def best_cut(X, smallest, k, units=None, may_cut=None):
     somebody else. `may_cut` receives which records are on the left, and says whether that will do.
     """
     best_share, best = 0.0, (None, None)
-    for column in np.argsort(-X.std(axis=0), kind="stable"):
+    for column in np.argsort(-_spreads(X), kind="stable"):
         for cut in _cuts_near_median(X[:, column], k, units):
             is_left = X[:, column] <= cut
             n_left = np.count_nonzero(is_left)
@@ -182,6 +186,15 @@ def best_cut(X, smallest, k, units=None, may_cut=None):
             if best_share >= BALANCED_SHARE:
                 return best
     return best
+
+
+def _spreads(X):
+    """Return the standard deviation of each column, without a second large array."""
+    if X.size <= MAX_CELLS_AT_ONCE:
+        return X.std(axis=0)
+    batches = [X[start : start + BATCH_SIZE] for start in range(0, len(X), BATCH_SIZE)]
+    mean = sum(batch.sum(axis=0) for batch in batches) / len(X)
+    return np.sqrt(sum(((batch - mean) ** 2).sum(axis=0) for batch in batches) / len(X))
 
 
 def _cuts_near_median(values, k, units):

@@ -56,7 +56,7 @@ SMALL = {"n": 60, "d": 2, "k": 3, "seed": 0}
         ),
         ("limits", "measure_cell", SMALL | {"what": "IteratedLocalSearch", "limit": 0.05}),
         ("constraints", "measure_cost", SMALL | {"data": "visits", "constraint": "unit"}),
-        ("many_values", "measure_cell", {"n": 100, "values": 9, "k": 3, "dense": False}),
+        ("many_values", "measure_cell", {"n": 100, "values": 9, "k": 3, "points": "codes"}),
     ],
 )
 def test_a_script_measures_its_cells(script, function, cell):
