@@ -85,6 +85,14 @@ def has_few_coordinates(points: SparsePoints, rows: Labels, takes_codes: bool = 
     return are_few_coordinates(len(rows), len(used))
 
 
+def n_dense_coordinates(points: Points, takes_codes: bool) -> int:
+    """Number of coordinates that records have in a block, each code counted as one of these."""
+    if not (takes_codes and isinstance(points, SparsePoints) and points.has_codes):
+        return points.shape[1]
+    assert points.slots is not None
+    return int(np.count_nonzero(points.slots < 0) + points.slots.max() + 1)
+
+
 def are_few_coordinates(n_records: float, n_coordinates: int) -> bool:
     """Whether this many records with this many coordinates can be one block."""
     is_narrow = n_coordinates <= MAX_COORDINATES and n_records * n_coordinates <= MAX_CELLS

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._aggregation import check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_of_one_group
-from sk_microagg._model._points import routing_of
+from sk_microagg._model._points import n_dense_coordinates, routing_of
 from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._deadline import ProgressLine
 from sk_microagg._utils._estimator import (
@@ -426,12 +426,12 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         method = Method(k, method.builder, method.refiner)
         space = coding.fit_space(records, rules.units, sample.n_rows)
         points = space.points(records)
-        router = self._find_blocks(parts, sample, points, sizes, k, rules)
         method = (
             method.with_constraints(rules, self.builder)
             if rules
             else method.for_columns(points.shape[1])
         )
+        router = self._find_blocks(parts, sample, points, sizes, method, rules)
         self._say(f"{sample.n_rows} rows, {len(sample.rows)} sampled")
 
         grouping = Grouping(
@@ -488,14 +488,15 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         return find_constraints(X, check_k(self.k, math.inf), self.privacy, roles)
 
     def _find_blocks(
-        self, parts: Parts, sample: Sample, points: Any, sizes: Labels, k: int, rules: Any
+        self, parts: Parts, sample: Sample, points: Any, sizes: Labels, method: Method, rules: Any
     ) -> Any:
         """Cut the sample into blocks; raise an error if workers lack the memory for one."""
-        n_coordinates, strata = points.shape[1], parts.format.strata(sample.rows)
+        k, strata = method.k, parts.format.strata(sample.rows)
+        n_coordinates = n_dense_coordinates(points, method.takes_codes)
         block_size = check_block_size(self.block_size, k)
         if self.block_size == "auto" and len(sample.rows) < sample.n_rows:
             block_size = limit_block_size(block_size, n_coordinates, k)
-        router = fit_router(points, strata, sizes, block_size, k, rules)
+        router = fit_router(points, strata, sizes, block_size, k, rules, method.takes_codes)
         n_rows_of_block = largest_block(router, routing_of(points), strata, sizes)
         check_memory(self.block_size, n_rows_of_block, n_coordinates, sample, parts)
         return router

@@ -15,6 +15,7 @@ from sk_microagg._model._points import (
     SparsePoints,
     are_few_coordinates,
     has_few_coordinates,
+    n_dense_coordinates,
     routing_of,
 )
 from sk_microagg._model._power_cells import StratifiedRouter, rows_of_strata
@@ -151,7 +152,13 @@ def _summed(by_column: Iterable[Series], constraints: Any) -> list[Series]:
 
 
 def fit_router(
-    points: Points, strata: Labels, sizes: Labels, block_size: float, k: int, rules: Rules
+    points: Points,
+    strata: Labels,
+    sizes: Labels,
+    block_size: float,
+    k: int,
+    rules: Rules,
+    takes_codes: bool,
 ) -> StratifiedRouter:
     """Fit the cuts of each stratum on its rows in a sample; `sizes` are those of the strata."""
     routers = [Router.single_block()] * len(sizes)
@@ -169,17 +176,19 @@ def fit_router(
             k,
             own_rules.suit_block if rules else None,
             own_rules.units,
-            partial(_has_few_coordinates, own_points, share) if is_sparse else None,
+            partial(_has_few_coordinates, own_points, share, takes_codes) if is_sparse else None,
         )
     return StratifiedRouter(tuple(routers))
 
 
-def _has_few_coordinates(points: SparsePoints, share: float, rows: Labels) -> bool:
+def _has_few_coordinates(
+    points: SparsePoints, share: float, takes_codes: bool, rows: Labels
+) -> bool:
     """Whether some rows of the sample, with those that they stand for, can be one block."""
     if share == 1.0:
-        return has_few_coordinates(points, rows)
+        return has_few_coordinates(points, rows, takes_codes)
     # A sample does not tell which of all coordinates the rows have that it stands for.
-    return are_few_coordinates(len(rows) / share, points.shape[1])
+    return are_few_coordinates(len(rows) / share, n_dense_coordinates(points, takes_codes))
 
 
 def are_one_group(sizes: Labels, group_sizes: Labels) -> Booleans:
