@@ -196,6 +196,17 @@ def demand_cell(cell):
     return f"{cell['loss_percent']:.2f}, {shared}, {seconds(cell['cpu_seconds'])}"
 
 
+def series(kept):
+    found = cells_by(kept["results"]["cells"], "data", "batches", "hold")
+    tables = list(dict.fromkeys(table for table, _, _ in found))
+    batches = sorted({n for _, n, _ in found})
+    rows = [
+        [table, *(loss(found[table, n, 0.0]["loss_percent"]) for n in batches)] for table in tables
+    ]
+    titles = ["one release" if n == 1 else f"{n} batches" for n in batches]
+    return Table(["table", *titles], rows, note(kept))
+
+
 def walls(kept):
     found = kept["results"]["walls"]
     names = {"tight": "tight potentials", "fitted": "as in a fitted model"}

@@ -20,6 +20,7 @@ TABLES = {
     "mixed_columns": ("mixed", columns.mixed_columns),
     "kaim": ("kaim", columns.kaim),
     "beyond_k": ("beyond_k", losses.beyond_k),
+    "series": ("series", losses.series),
     "walls": ("disclosure", losses.walls),
     "train": ("train", columns.train),
     "train_losses": ("train", columns.train_losses),
