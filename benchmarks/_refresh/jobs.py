@@ -104,7 +104,7 @@ JOBS = {
         packages=("distributed",),
     ),
     "disclosure": Job("disclosure.py", "", 2),
-    "series": Job("series.py", "", 2, plot="series.png"),
+    "series": Job("series.py", None, None, "", 2, plot="series.png"),
     "pipelines": Job("pipelines.py", "", 1),
     "train": Job(
         "train.py",
