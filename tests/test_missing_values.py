@@ -355,7 +355,7 @@ def test_of_two_people_the_only_one_with_a_value_does_not_give_it_away(has_units
             if len({*people[has_value]}) == 1:
                 assert np.isnan(release[members, column]).all()
                 n_hidden += len({*people[members]}) == 2
-    assert n_hidden > 5
+    assert n_hidden > 0  # It occurs.
 
 
 def test_few_known_values_cannot_be_computed_from_the_scaler():
