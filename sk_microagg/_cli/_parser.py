@@ -370,6 +370,12 @@ def _add_risk(parser: argparse.ArgumentParser) -> None:
         "homogeneity, diversity and closeness",
     )
     parser.add_argument(
+        "--weight",
+        action=Once,
+        metavar="COLUMN",
+        help="sampling weights, taken from RELEASE if they are there: print population risks",
+    )
+    parser.add_argument(
         "--unit",
         action=Once,
         metavar="COLUMN",

@@ -54,7 +54,16 @@ AS_TEXT = (
 )
 
 
-NAMED = ("quasi_identifiers", "sensitive", "unit", "categorical", "ordinal", "date", "number")
+NAMED = (
+    "quasi_identifiers",
+    "sensitive",
+    "unit",
+    "weight",
+    "categorical",
+    "ordinal",
+    "date",
+    "number",
+)
 
 
 def risk(options: Namespace) -> None:
@@ -68,6 +77,7 @@ def risk(options: Namespace) -> None:
             "quasi_identifiers": options.quasi_identifiers or [],
             "sensitive": options.sensitive,
             "unit": [] if options.unit is None else [options.unit],
+            "weight": [] if options.weight is None else [options.weight],
         }
     )
     columns = _common_columns(original, release, options)
@@ -82,6 +92,9 @@ def risk(options: Namespace) -> None:
     of_roles = original, release, are_in_order, options
     sensitive = values_of_roles(options.sensitive, *of_roles, declared)
     units = values_of_roles([] if options.unit is None else [options.unit], *of_roles)
+    weights = values_of_roles(
+        [] if options.weight is None else [options.weight], *of_roles, declared
+    )
     linkage, as_text = None, []
     # Before anything is printed, since the numbers may be bad.
     with bad_input_as_request_error():
@@ -93,6 +106,8 @@ def risk(options: Namespace) -> None:
             linkage = metrics.record_linkage(*pair, n_jobs=options.n_jobs, unit=unit)
             as_text = compared_as_text(pairs, pair[0])
     classes = row_classes(after, "release")
+    with bad_input_as_request_error():
+        in_population = population_facts(classes, weights, units)
     unchanged = _unchanged(release, columns, options)
     levels = map(metrics.anonymity_level, (before, after))
     unique = [percent(metrics.uniqueness(table)) for table in (before, after)]
@@ -102,6 +117,7 @@ def risk(options: Namespace) -> None:
             "columns": ", ".join(map(shown, columns)),
             "anonymity level": "{} before, {} after".format(*levels),
             **units_per_class(classes, units),
+            **in_population,
             **joint,
             "unique rows": "{} before, {} after".format(*unique),
             **({"unchanged": ", ".join(map(shown, unchanged))} if len(unchanged.columns) else {}),
@@ -181,7 +197,7 @@ def _common_columns(original: Table, release: Table, options: Namespace) -> list
         for columns in (names, released):
             check_names("quasi_identifiers", options.quasi_identifiers, columns)
         return options.quasi_identifiers
-    others = {*options.sensitive, options.unit}
+    others = {*options.sensitive, options.unit, options.weight}
     columns = [name for name in names if name in released and name not in others]
     if not columns:
         other = "other " if others & {*names} & {*released} else ""
@@ -192,7 +208,7 @@ def _common_columns(original: Table, release: Table, options: Namespace) -> list
 
 def _unchanged(release: Table, columns: list, options: Namespace) -> pd.DataFrame:
     """Cells of released columns that an intruder may know, besides those that are compared."""
-    others = {*columns, *options.sensitive, options.unit}
+    others = {*columns, *options.sensitive, options.unit, options.weight}
     return release.as_text([name for name in release.cells.column_names if name not in others])
 
 
@@ -358,6 +374,25 @@ def values_of_roles(
         table = release if is_released else original
         values[name] = table.values([name], declared, is_strict=declared is not None)[name]
     return pd.DataFrame(values)
+
+
+def population_facts(classes: np.ndarray, weights: pd.DataFrame, units: pd.DataFrame) -> dict:
+    """Risks in the population: the facts, or nothing without weights."""
+    if weights.empty:
+        return {}
+    unit = None if units.empty else units.iloc[:, 0]
+    found = metrics.population_risk(classes, weights.iloc[:, 0], unit=unit)
+    intruders = {
+        "knows who is in the sample": found.prosecutor,
+        "has a register of the population": found.journalist,
+        "links everybody with a register": found.marketer,
+    }
+    lines = [
+        f"an intruder who {words} re-identifies a record with a probability of "
+        f"{percent(risk.mean)} in the mean, and at most {percent(risk.largest)}"
+        for words, risk in intruders.items()
+    ]
+    return {"population": lines}
 
 
 def units_per_class(classes: np.ndarray, units: pd.DataFrame) -> dict:
