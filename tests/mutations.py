@@ -73,7 +73,7 @@ MUTATIONS = [
         "total, <double>self.height * size * self.n_in_table, self.most",
         "total, <double>(self.height + 1) * size * self.n_in_table, self.most",
         "constraint",
-        "kernels/test_guards.py kernels/test_guarded_searches.py",
+        "privacy/test_constraints.py",
     ),
     Mutation(
         "optimal_runs allows runs of k - 1",
