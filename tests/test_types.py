@@ -69,7 +69,7 @@ assert_type(table.certificate(X).gap, float)
 assert_type(KAIM(k=5, refiner=None).fit(X).n_groups_, int)
 assert_type(DaskTableAggregator(k=5).n_blocks_, int)
 ConvergenceDisplay.from_estimator(aggregator).ax_.set_title("course of the search")
-make_report(X, X, aggregator, "report.html").read_text()
+assert_type(make_report(aggregator, X, X).to_html(), str)
 print(fetch_census().feature_names)
 
 
@@ -96,7 +96,7 @@ WRONG = {
     "categories": 'TableAggregator(categories="median")',
     "growth": 'MDAV(growth="fast")',
     "labels": "information_loss(X, labels=None)",
-    "path": "make_report(X, X, None, path=5)",
+    "title": "make_report(None, X, X, title=5)",
 }
 IMPORTS = """\
 from sk_microagg import MicroAggregator, TableAggregator

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from subprocess import list2cmdline
 from typing import Any
@@ -98,6 +99,9 @@ def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str
     ):
         if getattr(request, name) != usual[name]:
             arguments += _option(SHELL.option(Option(name)), getattr(request, name))
+    if request.scenario is not None:
+        arguments += ["--scenario", _scenario_text(request.scenario)]
+    arguments += [f"--analysis={_quoted(formula)}" for formula in request.analysis]
     for name in ("na", "erase"):
         listed = getattr(request, name)
         arguments += [f"--{name}={_quoted(text) if text else _in_quotes(text)}" for text in listed]
@@ -114,6 +118,14 @@ def _for_windows(argument: str) -> str:
         return quoted
     backslashes = argument[len(argument.rstrip("\\")) :]  # They would escape the quote.
     return f'"{argument}{backslashes}"'
+
+
+def _scenario_text(scenario: Any) -> str:
+    """The file of a scenario, without its folder, or its parameters as JSON."""
+    if isinstance(scenario, str) and not scenario.startswith("{"):
+        return Path(scenario).name
+    given = scenario if isinstance(scenario, Mapping) else asdict(scenario)
+    return json.dumps({k: v for k, v in given.items() if v not in (None, "", {})}, default=str)
 
 
 def _path(path: str) -> str:

@@ -245,7 +245,25 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--report", metavar="HTML", help="also write a report on the release, an .html file"
+        "--report",
+        metavar="FILE",
+        help="also write a report on the release, an .html file, or its figures as .json",
+    )
+    parser.add_argument(
+        "--scenario",
+        action=Once,
+        metavar="FILE",
+        help="a .toml or .json file that says who gets the release and which risk is acceptable, "
+        "for the report: recipient, release_model, threshold, justification, reasons, "
+        "reviewed_by, review_date",
+    )
+    parser.add_argument(
+        "--analysis",
+        action="append",
+        default=[],
+        metavar="FORMULA",
+        help="a regression that the report compares before and after, as 'income ~ age + sex'; may "
+        "be repeated",
     )
     parser.add_argument(
         "--target",

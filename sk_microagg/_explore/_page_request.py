@@ -132,7 +132,8 @@ def request_of(settings: dict, source: Source) -> ReleaseRequest:
     """The request that means the same as what a user has chosen.
 
     The page sends `k`, `method`, `categories`, `constraints` by the names of their first options,
-    `time_limit`, `certificate`, `shuffle`, `release`, `report`, `overwrite`, and in `columns` the
+    `time_limit`, `certificate`, `shuffle`, `release`, `report`, maybe a `scenario` and a list
+    `analysis` for it, `overwrite`, and in `columns` the
     `role`, `kind` and `weight` of each column of the table, and maybe as `detail` the order of its
     values or the pattern of its dates.
     """
@@ -153,6 +154,8 @@ def request_of(settings: dict, source: Source) -> ReleaseRequest:
             time_limit=settings["time_limit"],
             certificate=settings["certificate"],
             report=None if report is None else source.beside(report),
+            scenario=settings.get("scenario"),
+            analysis=settings.get("analysis", ()),
             shuffle=settings["shuffle"] is True,
             overwrite=settings["overwrite"] is True,
             **started,

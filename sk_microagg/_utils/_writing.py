@@ -24,7 +24,7 @@ MOST_REMOVALS = 5
 # Modes of drafts, and of files that only their owner needs.
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
-SUFFIXES_OF_PAGES = (".html", ".htm")
+SUFFIXES_OF_REPORTS = (".html", ".htm", ".json")
 
 
 class TemporaryFolder:
@@ -191,9 +191,9 @@ def _granted(status, group):
 
 
 def check_page_name(path: FilePath, named: str) -> None:
-    """Raise unless a report is named like the page of HTML that it is."""
-    if Path(path).suffix.lower() not in SUFFIXES_OF_PAGES:
+    """Raise unless a report is named like the page of HTML, or the file of JSON, that it is."""
+    if Path(path).suffix.lower() not in SUFFIXES_OF_REPORTS:
         raise ValueError(
-            f"{named} must end in {' or '.join(SUFFIXES_OF_PAGES)}: reports are written as HTML. A "
+            f"{named} must end in .html, .htm or .json: reports are written as HTML or JSON. A "
             "browser prints them as PDF."
         )

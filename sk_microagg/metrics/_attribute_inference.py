@@ -240,14 +240,14 @@ class AttributeAttack:
         if n_control:
             points.append(pair.released_points(slice(n_rows, None)))
         self._points, self._rows = _stack(points), pair.released_points(first)
-        self._is_member = np.arange(len(self._points)) < len(self._points) - n_control
+        self.is_member = np.arange(len(self._points)) < len(self._points) - n_control
 
     def guess(self, column: Hashable, width: float, n_jobs: int | None) -> AttributeInference:
         """How well a column is guessed from all others, by the best attacker."""
         place = _place(column, self.names)
         best, hit, by_chance = self.hits(place, width, n_jobs)
         is_known = ~np.isnan(self._columns[place][0])
-        is_asked, is_control = is_known & self._is_member, is_known & ~self._is_member
+        is_asked, is_control = is_known & self.is_member, is_known & ~self.is_member
         if not is_asked.any():
             return AttributeInference(0.0, 0.0)
         return AttributeInference(
@@ -260,7 +260,7 @@ class AttributeAttack:
     def hits(self, place: int, width: float, n_jobs: int | None) -> tuple[str, Booleans, Booleans]:
         """The best attacker, whose values it guesses, and whose are guessed by chance."""
         values, released, is_line = self._columns[place]
-        is_asked = ~np.isnan(values) & self._is_member
+        is_asked = ~np.isnan(values) & self.is_member
         if not is_asked.any():
             nobody = np.zeros(len(values), dtype=bool)
             return AttributeInference.attacker, nobody, nobody
@@ -280,9 +280,10 @@ class AttributeAttack:
         self, place: int, released: Floats, tolerance: float, n_jobs: int | None
     ) -> dict[str, Floats]:
         """What each attacker guesses for each record."""
-        classes = self._classes_without(place)
+        others = [j for j in range(len(self.names)) if j != place]
+        classes = self.classes_by(others)
         by_class = most_frequent_by_class(classes, released, self._counts, tolerance)
-        nearest = self._nearest(place, classes, n_jobs)
+        nearest = self.nearest_by(others, classes, n_jobs)
         guesses = {"nearest rows": by_class[nearest]}
         kept = np.flatnonzero(self._column_of != place)
         is_known = ~np.isnan(released)
@@ -309,16 +310,16 @@ class AttributeAttack:
                 guesses[attacker] = np.rint(guesses[attacker])
         return guesses
 
-    def _classes_without(self, place: int) -> Labels:
-        """Classes of the rows that are equal in all columns but one."""
-        others = [released for j, (_, released, _) in enumerate(self._columns) if j != place]
-        if not others:
+    def classes_by(self, places: list[int]) -> Labels:
+        """Classes of the rows that are equal in some columns."""
+        columns = [self._columns[place][1] for place in places]
+        if not columns:
             return np.zeros(len(self._counts), dtype=np.intp)
-        return row_classes(np.column_stack(others), "release")
+        return row_classes(np.column_stack(columns), "release")
 
-    def _nearest(self, place: int, classes: Labels, n_jobs: int | None) -> Labels:
-        """The class that is nearest to each record in all columns but one."""
-        kept = np.flatnonzero(self._column_of != place)
+    def nearest_by(self, places: list[int], classes: Labels, n_jobs: int | None) -> Labels:
+        """The class that is nearest to each record in some columns."""
+        kept = np.flatnonzero(np.isin(self._column_of, places))
         first = np.unique(classes, return_index=True)[1]
         if not len(kept):  # Nothing is known that tells one record from another.
             return np.zeros(len(self._points), dtype=np.intp)

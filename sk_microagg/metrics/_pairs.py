@@ -1,5 +1,7 @@
 """Tables and their releases, of numbers or of columns of any kind: as points, and by column."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from numbers import Real
@@ -115,6 +117,10 @@ class Pair:
         products = (points.matrix @ rows.matrix.T).toarray()
         return np.maximum(squares[0][:, None] + squares[1] - 2.0 * products, 0.0)
 
+    def with_others(self, others: Any) -> Pair:
+        """The pair with original rows of other people behind those of the release."""
+        return Pair(self.original, np.vstack([self.released, others]), same_rows=False)
+
     def information_loss(self) -> float:
         """Squared distances to the released rows, as a share of the total sum of squares."""
         points = self.points()
@@ -149,6 +155,7 @@ class MixedPair(Pair):
         )
         self.original = original.reset_index(drop=True)
         self.names = list(original.columns)
+        self._kinds = kinds
         self.encoder = TableEncoder(self.original, 1, kinds=kinds)
         self.released = pandas.DataFrame(
             {
@@ -197,6 +204,12 @@ class MixedPair(Pair):
     def released_points(self, rows: Any = slice(None)) -> Any:
         """Released rows as points."""
         return self.encoder.points(self.released.iloc[rows])
+
+    def with_others(self, others: Any) -> Pair:
+        """The pair with original rows of other people behind those of the release."""
+        pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        both = pandas.concat([self.released, others])
+        return MixedPair(self.original, both, self._kinds, same_rows=False)
 
     def information_loss(self) -> float:
         """Squared distances to the released rows, as a share of the total sum of squares."""

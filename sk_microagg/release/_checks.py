@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sk_microagg.files._format import (
     Format,
+    cannot_read,
     check_exists,
     check_report_name,
     check_target,
@@ -13,7 +16,12 @@ from sk_microagg.files._format import (
     suffix_of,
     suffix_of_input,
 )
-from sk_microagg.files._messages import Option, RequestError, require
+from sk_microagg.files._messages import (
+    Option,
+    RequestError,
+    one_line,
+    require,
+)
 from sk_microagg.release._demands import check_demands
 from sk_microagg.release._estimators import check_method, check_refiner_keeps_constraints
 from sk_microagg.release._request import ReleaseRequest, check_values
@@ -32,6 +40,8 @@ IN_MEMORY = (
     "report",
     "target",
     "weight",
+    "scenario",
+    "analysis",
 )
 
 # What a series cannot be asked for, maybe only with some values.
@@ -57,10 +67,12 @@ def check_request(request: ReleaseRequest) -> None:
         check_exists(request.input)
         suffix_of_input(request.input)
         check_targets(request)
-        if request.target is not None and not request.report:
-            text = "{target} needs {report}, since it would not be shown otherwise."
-            facts = {"target": Option("target"), "report": Option("report")}
-            raise RequestError("needs", text, **facts)
+        for name in ("target", "scenario", "analysis"):
+            if getattr(request, name) and not request.report:
+                text = "{option} needs {report}, since it would not be shown otherwise."
+                facts = {"option": Option(name), "report": Option("report")}
+                raise RequestError("needs", text, **facts)
+        read_scenario(request)
         check_method(request)
         Format.from_request(request)
     check_demands(request)
@@ -106,6 +118,37 @@ def check_targets(request: ReleaseRequest) -> None:
     others = [request.input, request.output]
     check_target(request.report, others, overwrite=request.overwrite)
     check_report_name(request.report)
+
+
+def read_scenario(request: ReleaseRequest) -> Any:
+    """The scenario of a request, from a file or from its parameters; None if there is none."""
+    if request.scenario is None:
+        return None
+    from sk_microagg.report import Scenario  # Few need it, and all would wait for it.
+
+    try:
+        return Scenario.read(request.scenario)
+    except OSError as error:
+        raise cannot_read(str(request.scenario), error) from error
+    except (TypeError, ValueError) as error:
+        facts = {"scenario": Option("scenario"), "why": one_line(error)}
+        raise RequestError("bad_scenario", "{scenario}: {why}", **facts) from error
+
+
+def check_analyses(formulas: Sequence[str], released: Sequence[str]) -> None:
+    """Raise unless formulas name columns of the release."""
+    for formula in formulas:
+        from sk_microagg.report._utility import parse_formula  # Few need it.
+
+        try:
+            response, terms = parse_formula(formula)
+        except ValueError as error:
+            raise RequestError("bad_formula", "{why}", why=one_line(error)) from error
+        for name in (response, *terms):
+            if name not in released:
+                text = "{analysis} names {name!r}, which is none of the released columns."
+                facts = {"analysis": Option("analysis", formula), "name": name}
+                raise RequestError("unknown_column", text, name, **facts)
 
 
 def check_level(level: int, k: int) -> None:

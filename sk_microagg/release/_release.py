@@ -42,7 +42,13 @@ from sk_microagg.release._cautions import (
     singled_out,
     warn_of_columns,
 )
-from sk_microagg.release._checks import check_level, check_request, check_targets
+from sk_microagg.release._checks import (
+    check_analyses,
+    check_level,
+    check_request,
+    check_targets,
+    read_scenario,
+)
 from sk_microagg.release._demands import warn_of_large_units, warnings_as_messages
 from sk_microagg.release._plan import Plan
 from sk_microagg.release._request import ReleaseRequest
@@ -60,6 +66,7 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     progress.show(f"reading {name_of_input(request.input)}")
     plan = Plan.from_request(request, read_table(request.input, format))
     request, roles, demands = plan.request, plan.roles, plan.demands
+    check_analyses(request.analysis, [*roles.quasi_identifiers, *roles.unchanged])
     estimator = plan.make_estimator(verbose=int(progress.is_shown))
     warn_of_columns(plan, progress)
     hints = hint_at_codes(plan.columns, plan.declared, is_typed=not plan.table.is_text)
@@ -172,13 +179,13 @@ def _write_report(
     request = plan.request
     try:
         with bad_input_as_request_error(Option("report")):
-            make_report(
-                *(with_dates(frame, plan.known) for frame in (records, released)),
+            report = make_report(
                 estimator,
-                request.report,
+                *(with_dates(frame, plan.known) for frame in (records, released)),
                 source=Path(name_of_input(request.input)).name,
                 certificate=certificate,  # The report does not repeat the proof.
-                readers_of=file_of_input(request.input),
+                scenario=read_scenario(request),
+                analysis=request.analysis,
                 command=request.command,
                 unchanged=plan.unchanged,
                 dropped=plan.roles.dropped,
@@ -186,6 +193,7 @@ def _write_report(
                 kinds={column.name: column.kind for column in plan.known},
                 **{k: v for k, v in plan.demands.columns().items() if k != "weight"},
             )
+            report.save(request.report, readers_of=file_of_input(request.input))
     except ImportError as error:
         raise _no_report(error) from error
     except OSError as error:

@@ -150,7 +150,14 @@ class ReleaseRequest:
         "dask" is for Parquet files and folders that are larger than memory.
 
     report : str or None, default=None
-        Where to write a report on the release, an .html file.
+        Where to write a report on the release, an .html or a .json file.
+
+    scenario : Scenario, dict, str or None, default=None
+        Who gets the release, and which risk is acceptable, for the report: a
+        :class:`~sk_microagg.report.Scenario`, its parameters, or a .toml or .json file of these.
+
+    analysis : str or list of str, default=()
+        Regressions such as "income ~ age + sex" that the report compares before and after.
 
     target : str or None, default=None
         A column that is released unchanged and that a model is to predict: the report says how
@@ -239,6 +246,8 @@ class ReleaseRequest:
     n_jobs: int = -1
     engine: str = "memory"
     report: str | None = None
+    scenario: Any = None
+    analysis: str | Sequence[str] = ()
     target: str | None = None
     shuffle: bool = False
     overwrite: bool = False
@@ -259,7 +268,9 @@ class ReleaseRequest:
         for name in ("input", "output", "report", "hierarchies", "series"):
             value = getattr(self, name)
             self._set(name, None if value is None else str(value))
-        for name in (*LISTS, "na", "erase"):
+        if isinstance(self.analysis, str):
+            self._set("analysis", [self.analysis])
+        for name in (*LISTS, "na", "erase", "analysis"):
             value = getattr(self, name)
             if isinstance(value, str):
                 raise TypeError(f"{name}={value!r} must be a list of str.")

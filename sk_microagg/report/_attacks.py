@@ -13,7 +13,13 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._formatting import share_in_words, share_of_people, shown_name
+from sk_microagg._utils._formatting import (
+    rounded_share,
+    share_in_words,
+    share_of_people,
+    shown_name,
+    whole_percent,
+)
 from sk_microagg._utils._statistics import take_units
 from sk_microagg._utils._tables import as_table, columns_of, missing_cells
 from sk_microagg._utils._targets import as_target, has_classes
@@ -42,6 +48,17 @@ FEWEST_MEMBERS = 200
 
 N_TREES = 100
 
+# People who are held out of a release, as a share of all and in number, and the most members.
+SHARE_OF_OTHERS = 0.2
+FEWEST_OTHERS, MOST_OTHERS = 50, 1_000
+
+# Columns that are guessed of them, and predicates of so many columns that may single them out.
+MOST_COMPARED = 8
+N_PREDICATES, COLUMNS_PER_PREDICATE = 500, 3
+
+# Of a normal distribution, for confidence intervals of 95%.
+Z = 1.96
+
 
 @dataclass(frozen=True)
 class AttackFacts:
@@ -54,6 +71,7 @@ class AttackFacts:
     attackers: list
     n_asked: int
     membership: object
+    compared: object
     interval_width: float = INTERVAL
 
 
@@ -61,7 +79,7 @@ def measure_attacks(
     pair: Pair,
     estimator: Any,
     fewest: int,
-    membership: dict[Any, Any] | None,
+    refit: dict[Any, Any],
     units: Array | None = None,
 ) -> AttackFacts:
     """Attack a release."""
@@ -77,6 +95,8 @@ def measure_attacks(
         share = share_of_people(hits, take_units(units, asked))
         return share_in_words(share, len(asked), fewest)
 
+    gains = [np.mean(hits) - np.mean(by_chance) for _, hits, by_chance in found]
+    by_advantage = np.sort(np.argsort(gains)[::-1][:MOST_COMPARED])
     return AttackFacts(
         one_to_one=_one_to_one(pair, units),
         identity_by_chance=linkage_of(everybody, everybody == 0, units).expected_if_linked,
@@ -84,7 +104,8 @@ def measure_attacks(
         by_chance=[in_words(hits) for _, _, hits in found],
         attackers=[attacker for attacker, _, _ in found],
         n_asked=len(asked),
-        membership=None if membership is None else measure_membership(**membership),
+        membership=None if refit["target"] is None else measure_membership(**refit),
+        compared=compare_with_others(**refit, fewest=fewest, units=units, most=by_advantage),
     )
 
 
@@ -154,7 +175,7 @@ def measure_membership(
         reason = "the target has too many different values"
         return MembershipFacts(name, len(members), None, None, reason)
     try:
-        released = _release_of(X, estimator, members, target, pair, roles)
+        released = _release_of(X, estimator, members, target, pair, roles).released
     except ValueError:
         # Such as a stratum with fewer than k members, or a constraint that they cannot satisfy.
         reason = "half of the records cannot be anonymized in the same way"
@@ -168,6 +189,149 @@ def measure_membership(
         for rows in (points[members], _points(released, pair))
     ]
     return MembershipFacts(name, len(members), attacks[0], attacks[1])
+
+
+@dataclass(frozen=True)
+class ComparedAttack:
+    """An attack on people of the table and on others; each share comes with its interval."""
+
+    goal: str
+    name: str
+    success: tuple
+    control: tuple
+    by_chance: tuple
+
+
+@dataclass(frozen=True)
+class ComparedFacts:
+    """What attacks achieve on people in a release, and on others who are not; or why not."""
+
+    attacks: list
+    n_members: int
+    n_others: int
+    reason: str = ""
+
+
+def compare_with_others(X, estimator, target, pair, roles, fewest, units, most) -> ComparedFacts:
+    """Hold people out, anonymize the others in the same way, and attack both."""
+    members, others = _held_out(len(pair.original), units)
+    if len(others) < FEWEST_OTHERS or len(members) < estimator.k:
+        return ComparedFacts([], len(members), len(others), "there are too few records")
+    try:
+        own = _release_of(X, estimator, members, target, pair, roles)
+        both = own.with_others(_rows(pair.original, others))
+    except ValueError:
+        reason = "a part of the records cannot be anonymized in the same way"
+        return ComparedFacts([], len(members), len(others), reason)
+    asked = draw_records(len(members), MOST_ASKED)
+    attack = AttributeAttack(both, asked, len(others))
+    people = take_units(units, np.concatenate([members[asked], others]))
+    n_jobs = getattr(estimator, "n_jobs", None)
+
+    def compared(goal, name, hits, by_chance):
+        shares = [
+            with_interval(share_of_people(mask[of], take_units(people, of)), int(of.sum()), fewest)
+            for mask, of in (
+                (hits, attack.is_member),
+                (hits, ~attack.is_member),
+                (by_chance, attack.is_member),
+            )
+        ]
+        return ComparedAttack(goal, name, *shares)
+
+    found = [
+        _singling_out(both, len(others), take_units(units, members), take_units(units, others))
+    ]
+    if len(pair.names) > 1:
+        found.append(compared("linkability", "", *_linked(attack, n_jobs)))
+    for place in most:
+        attacker, hits, by_chance = attack.hits(place, INTERVAL, n_jobs)
+        found.append(compared("inference", (int(place), attacker), hits, by_chance))
+    return ComparedFacts(found, len(members), len(others))
+
+
+def _held_out(n_records, units):
+    """Members and others, both at random; all records of a person are on one side."""
+    person_of = np.arange(n_records) if units is None else units
+    rank = np.random.RandomState(1).permutation(int(person_of.max()) + 1)[person_of]
+    order = np.argsort(rank, kind="stable")
+    n_others = min(int(SHARE_OF_OTHERS * n_records), MOST_OTHERS)
+    most = int(n_others / SHARE_OF_OTHERS)
+    is_other = rank < rank[order[n_others]] if n_others else np.zeros(n_records, dtype=bool)
+    members = order[~is_other[order]][: most - n_others]
+    return np.sort(members), np.flatnonzero(is_other)
+
+
+def with_interval(share, n_asked, fewest):
+    """A share in words, and the ends of its confidence interval; none if it is of a few people.
+
+    The interval is that of the rounded share, so that it tells no more than this.
+    """
+    words = share_in_words(share, n_asked, fewest)
+    if words != whole_percent(share):
+        return words, None
+    return words, wilson(rounded_share(share), n_asked)
+
+
+def wilson(share: float, n: int) -> tuple[float, float]:
+    """Ends of the confidence interval of a share of n, in whole percents."""
+    center = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    half = Z * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
+    return round(max(center - half, 0.0), 2), round(min(center + half, 1.0), 2)
+
+
+def _linked(attack, n_jobs):
+    """Whether two halves of what is known of a person lead to one row; and those of two people."""
+    halves = [list(range(start, len(attack.names), 2)) for start in (0, 1)]
+    classes = [attack.classes_by(half) for half in halves]
+    n_second = classes[1].max() + 1
+    rows = classes[0] * n_second + classes[1]
+    first, second = (
+        attack.nearest_by(half, own, n_jobs) for half, own in zip(halves, classes, strict=True)
+    )
+    shuffled = np.random.RandomState(0).permutation(second)
+    return np.isin(first * n_second + second, rows), np.isin(first * n_second + shuffled, rows)
+
+
+def _singling_out(both, n_others, units, others):
+    """How many predicates of a released row are true of one person, in samples of one size."""
+    random = np.random.RandomState(0)
+    columns = list(both.columns())
+    middles = [np.nanmedian(released) if is_line else None for _, released, is_line in columns]
+    n_rows = len(both.released) - n_others
+    sample = random.choice(len(both.original), min(n_others, len(both.original)), replace=False)
+    tables = [
+        ([values[sample] for values, _, _ in columns], take_units(units, sample)),
+        ([released[n_rows:] for _, released, _ in columns], others),
+    ]
+    n_columns = min(COLUMNS_PER_PREDICATE, len(columns))
+    n_hits = np.zeros(3)
+    for _ in range(N_PREDICATES):
+        chosen = random.choice(len(columns), n_columns, replace=False)
+        row, rows = random.randint(n_rows), random.randint(n_rows, size=n_columns)
+        cuts = [columns[j][1][row] for j in chosen]
+        n_hits[0] += _is_true_of_one(*tables[0], middles, chosen, cuts)
+        n_hits[1] += _is_true_of_one(*tables[1], middles, chosen, cuts)
+        cuts = [columns[j][1][i] for j, i in zip(chosen, rows, strict=True)]
+        n_hits[2] += _is_true_of_one(*tables[0], middles, chosen, cuts)
+    shares = [with_interval(share, N_PREDICATES, 0) for share in n_hits / N_PREDICATES]
+    return ComparedAttack("singling out", "", *shares)
+
+
+def _is_true_of_one(values_of, units, middles, chosen, cuts):
+    """Whether numbers beyond a cut, or values equal to it, are those of exactly one person."""
+    is_true = np.ones(len(values_of[0]), dtype=bool)
+    for j, cut in zip(chosen, cuts, strict=True):
+        values = values_of[j]
+        if np.isnan(cut):
+            is_true &= np.isnan(values)
+        elif middles[j] is None:
+            is_true &= values == cut
+        else:
+            is_true &= values >= cut if cut >= middles[j] else values <= cut
+    if units is None:
+        return np.count_nonzero(is_true) == 1
+    return len(np.unique(units[is_true])) == 1
 
 
 def _halves(target, unit):
@@ -193,7 +357,7 @@ def _labels(values):
 
 def _release_of(X, estimator, members, target, pair, roles):
     """The anonymized columns of the members, as an estimator of their own releases them."""
-    y = np.asarray(target)[members]
+    y = None if target is None else np.asarray(target)[members]
     is_table = isinstance(estimator, TableAggregator)
     needed = set(roles) if estimator.privacy is not None else {"unit", "strata"}
     if is_table:  # It finds columns of the table by itself.
@@ -207,7 +371,7 @@ def _release_of(X, estimator, members, target, pair, roles):
         known = f".* are in groups of a single class of y|{LOST}"
         filterwarnings("ignore", known, UserWarning)
         released = estimator.fit_transform(table, y, **given)
-    return make_pair(table, released, estimator).released
+    return make_pair(table, released, estimator)
 
 
 def _rows(table, rows):

@@ -21,7 +21,14 @@ from sk_microagg._utils._formatting import (
     whole_percent,
 )
 from sk_microagg._utils._statistics import loss_share
-from sk_microagg._utils._tables import as_table, column_names, columns_of, missing_cells
+from sk_microagg._utils._tables import (
+    as_table,
+    cells_of,
+    column_names,
+    columns_of,
+    has_numbers,
+    missing_cells,
+)
 from sk_microagg.encoding._frames import is_missing
 from sk_microagg.generalization._base import loss_of_release, releases_intervals
 from sk_microagg.metrics import (
@@ -43,7 +50,9 @@ from sk_microagg.metrics._linkage import link, units_of
 from sk_microagg.metrics._pairs import MixedPair, make_pair
 from sk_microagg.metrics._utility import correlations_of
 from sk_microagg.report._attacks import measure_attacks
+from sk_microagg.report._scenario import IdentityRisks
 from sk_microagg.report._sensitive import facts_beyond_k
+from sk_microagg.report._utility import analyze, measure_utility
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,11 @@ class Facts:
     beyond_k: object
     unchanged: object
     attacks: object
+    utility: object
+    analyses: list
+    scenario: dict | None
+    risks: tuple
+    roles: list
 
     @property
     def fewest_in_words(self):
@@ -115,26 +129,33 @@ def collect_facts(
     X,
     release,
     estimator,
+    pair,
+    refit,
+    scenario=None,
+    formulas=(),
+    *,
     source=None,
     unchanged=None,
     dropped=None,
-    pair=None,
-    membership=None,
     kinds=None,
-    **roles,
+    weight=None,
+    sensitive=None,
+    unit=None,
+    strata=None,
+    **_,
 ):
     """Measure a release; `X` and `release` have the same shape, `unchanged` has the same rows.
 
-    `pair` is what was anonymized, unless it is generalized, `membership` are the arguments of
-    `measure_membership` if there is a target, `kinds` are those of columns where the estimator did
-    not know them, and `roles` are `sensitive`, `unit` and `strata`.
+    `pair` is what was anonymized, unless it is generalized, and `refit` are the arguments of
+    functions that anonymize a part of the records once more. The others are as in `make_report`.
     """
+    roles = {"sensitive": sensitive, "unit": unit, "strata": strata}
     columns = columns_of(X, "X")
     names = column_names(X)
     if not hasattr(X, "columns"):
         names = [*map(str, getattr(estimator, "feature_names_in_", names))]
     numbers = mixed = None
-    units = units_of(roles.get("unit"), len(columns[0]))
+    units = units_of(unit, len(columns[0]))
     fewest = fewest_records(estimator.k, units)
     if releases_intervals(estimator):
         losses = _generalization_losses(X, release, estimator)
@@ -146,8 +167,15 @@ def collect_facts(
     # Finding equal rows takes time: it is done once, not once per metric.
     classes = row_classes(release, "release") if pair is None else pair.classes
     class_sizes = np.bincount(classes)
+    shown = [shown_name(name) for name in names]
+    beyond_k = facts_beyond_k(classes, estimator, **roles)
+    about_unchanged = measure_unchanged(X, names, classes, unchanged, **roles)
+    original = row_classes(X, "X")
+    after = IdentityRisks.measure(classes, weight, units).raised_to(
+        max(beyond_k.unit_share or 0.0, about_unchanged.largest_risk)
+    )
     return Facts(
-        names=[shown_name(name) for name in names],
+        names=shown,
         n_records=len(columns[0]),
         n_groups=int(estimator.n_groups_),
         smallest_group=int(estimator.group_sizes_.min()),
@@ -157,7 +185,7 @@ def collect_facts(
         n_distinct=len(class_sizes),
         loss=float(loss_of_release(estimator)),
         column_losses=losses,
-        unique_before=share_of_people(_is_unique(row_classes(X, "X")), units),
+        unique_before=share_of_people(_is_unique(original), units),
         unique_after=share_of_people(_is_unique(classes), units),
         missing=_missing_in_words(columns, units, fewest_records(estimator.k)),
         source=None if source is None else printable(source),
@@ -166,12 +194,73 @@ def collect_facts(
         numbers=numbers,
         mixed=mixed,
         risk=risk,
-        beyond_k=facts_beyond_k(classes, estimator, **roles),
-        unchanged=measure_unchanged(X, names, classes, unchanged, **roles),
+        beyond_k=beyond_k,
+        unchanged=about_unchanged,
         attacks=None
         if risk is None
-        else measure_attacks(pair, estimator, fewest, membership, units),
+        else measure_attacks(pair, estimator, fewest, {**refit, "pair": pair}, units),
+        utility=None if pair is None else measure_utility(pair, shown, units),
+        analyses=_analyses(formulas, pair, unchanged, fewest, units),
+        scenario=None if scenario is None else scenario.as_dict(),
+        risks=(IdentityRisks.measure(original, weight, units, fewest), after),
+        roles=_roles(shown, estimator, mixed, unchanged, dropped, roles, scenario),
     )
+
+
+def _analyses(formulas, pair, unchanged, fewest, units):
+    """Regressions before and after."""
+    if not formulas:
+        return []
+    if pair is None:
+        raise ValueError(f"analysis={formulas!r} needs a release of averages: KAIM has ranges.")
+    columns = {}
+    for name, (before, after, is_line) in zip(pair.names, pair.columns(), strict=True):
+        if not is_line:
+            before, after = (_texts(table[name]) for table in (pair.original, pair.released))
+        columns[str(name)] = before, after
+    if unchanged is not None:
+        for name, column in zip(
+            column_names(unchanged), columns_of(unchanged, "unchanged"), strict=True
+        ):
+            cells = np.asarray(column, dtype=np.float64) if has_numbers(column) else _texts(column)
+            columns[name] = cells, cells
+    return [analyze(formula, columns, fewest, units, shown_name) for formula in formulas]
+
+
+def _texts(column):
+    """The cells of a column as text, None if they are missing."""
+    cells = np.array([str(cell) for cell in cells_of(column)], dtype=object)
+    cells[missing_cells(column)] = None
+    return cells
+
+
+def _roles(shown, estimator, mixed, unchanged, dropped, roles, scenario):
+    """Each column with its role, what was done to it, and the reason that was given."""
+    reasons = {} if scenario is None else scenario.reasons
+    kinds = dict(zip(shown, mixed.kinds, strict=True)) if mixed is not None else {}
+    found = [
+        (name, "quasi-identifier", _technique(estimator, kinds.get(name, "number")))
+        for name in shown
+    ]
+    sensitive, strata, unit = (_names(roles[name]) for name in ("sensitive", "strata", "unit"))
+    for name in [] if unchanged is None else column_names(unchanged):
+        role = "sensitive" if name in sensitive else "stratum" if name in strata else "other"
+        found.append((shown_name(name), role, "released unchanged"))
+    for name in dropped or []:
+        found.append((shown_name(name), "person" if str(name) in unit else "dropped", "removed"))
+    reasons = {shown_name(name): text for name, text in reasons.items()}
+    return [(*each, reasons.get(each[0], "")) for each in found]
+
+
+def _technique(estimator, kind):
+    if releases_intervals(estimator):
+        return "generalized to a category or interval that covers the group"
+    if kind in ("category", "hierarchy", "boolean"):
+        is_general = getattr(estimator, "categories", "mode") == "generalize"
+        return (
+            "lowest common node of the group" if is_general else "most frequent value of the group"
+        )
+    return f"{getattr(estimator, 'numbers', 'mean')} of the group"
 
 
 def _is_unique(classes):
@@ -299,6 +388,11 @@ class UnchangedFacts:
     found: UnchangedUniqueness | None = None
     determined: list = field(default_factory=list)
     assumed_unknown: list = field(default_factory=list)
+
+    @property
+    def largest_risk(self):
+        """What somebody who knows these columns, too, finds: all of those who are unique."""
+        return 0.0 if self.found is None or not singles_out(self.found) else 1.0
 
     def are_safe(self, risk):
         """Whether they determine nothing, single nobody out, and leave the risk as stated."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -21,6 +22,7 @@ from sk_microagg.generalization._base import releases_intervals
 from sk_microagg.plotting._convergence_display import total_of, trace_of
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
 from sk_microagg.report._recipe import describe, describe_parameter, recipe_of
+from sk_microagg.report._scenario import INTRUDERS
 
 FILTERS = {
     "at_most": at_most,
@@ -43,38 +45,61 @@ CATEGORIES = {
 }
 
 
-def render(
-    X, release, estimator, facts, title, certificate=None, categorical=(), units=None, command=None
-):
+def contents_of(estimator, facts, title, certificate, command):
+    """All that a report says, apart from pictures.
+
+    `command` is what was typed in a shell, if the release was made there.
+    """
+    method = method_of(estimator, facts)
+    return {
+        "title": "Anonymization report" if title is None else str(title),
+        "now": datetime.now().astimezone(),
+        "facts": facts,
+        "verdicts": [*verdicts_of(facts), *_verdicts_by_threshold(facts)],
+        "method": method,
+        "certificate": certificate,
+        "summary": summary_of(facts, dict(method)["Method"], certificate),
+        "recipe": recipe_of(estimator, facts.beyond_k, command),
+    }
+
+
+def render(X, release, estimator, contents, categorical=(), units=None):
     """The report as HTML.
 
     `categorical` are the numbers of columns of categories, and `units` says who each record belongs
-    to. `command` is what was typed in a shell, if the release was made there.
+    to.
     """
     trace = trace_of(estimator)
-    method = method_of(estimator, facts)
-    how = dict(method)["Method"]
+    facts, certificate = contents["facts"], contents["certificate"]
     return (
         _environment()
         .get_template("report.html")
         .render(
-            title="Anonymization report" if title is None else str(title),
-            now=datetime.now().astimezone(),
-            facts=facts,
-            method=method,
-            certificate=certificate,
+            **contents,
+            intruders=INTRUDERS,
             certificate_picture=certificate and draw_certificate(certificate, estimator),
-            summary=summary_of(facts, how, certificate),
             columns=draw_columns(
                 X, release, facts.names, facts.k, facts.column_losses, categorical, units
             ),
             groups=draw_groups(release, facts.k),
             search=None if trace is None else draw_search(trace, total_of(estimator, trace)),
-            recipe=recipe_of(estimator, facts.beyond_k, command),
         )
     )
 
 
+def _verdicts_by_threshold(facts):
+    """Whether risks are acceptable by the scenario, if there is one."""
+    if facts.scenario is None:
+        return
+    threshold, after = facts.scenario["threshold"], facts.risks[1]
+    risks = f"the largest risk is {after.words('prosecutor', 'largest')}"
+    if after.is_acceptable(threshold):
+        yield "holds", f"Acceptable by the threshold of {percent(threshold)}: {risks}."
+    else:
+        yield "broken", f"Not acceptable by the threshold of {percent(threshold)}: {risks}."
+
+
+@cache
 def _environment():
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
@@ -108,6 +133,83 @@ def summary_of(facts: Any, method: str, certificate: Any = None) -> list[Any]:
         ("Risk", _risk(facts)),
         ("Sensitive", _sensitive(facts)),
     ]
+
+
+def verdicts_of(facts: Any) -> list[tuple[str, str]]:
+    """What holds, what does not and what is open, each in a sentence."""
+    # Nothing is said to hold if other columns, or one unit with many records, undo it.
+    holds = "holds" if facts.is_safe else "open"
+    level, k, beyond, unchanged = facts.level, facts.k, facts.beyond_k, facts.unchanged
+    shared_by = counted(level, "record")
+    if level >= k > 1:
+        text = f"is shared by at least {shared_by}; k = {k} was requested."
+        found = [(holds, f"Every combination of the anonymized columns {text}")]
+    elif k > 1:
+        text = f"a combination of the anonymized columns is shared by only {shared_by}."
+        found = [("broken", f"Not {k}-anonymous: {text}")]
+    elif level > 1:
+        text = f"of the anonymized columns is shared by at least {shared_by}, but only by chance."
+        found = [("broken", f"k = 1 protects nobody: each combination {text}")]
+    else:
+        text = "k = 1 protects nobody, and at least one row represents a single record."
+        found = [("broken", f"Not anonymous: {text}")]
+    found += [("broken", text) for text in _by_unchanged(facts)]
+    if unchanged.assumed_unknown:
+        columns = "columns" if len(unchanged.assumed_unknown) > 1 else "column"
+        text = (
+            f"intruders do not know the sensitive {columns} {in_a_list(unchanged.assumed_unknown)}"
+        )
+        found.append(("open", f"Assumed, not measured: {text}."))
+    if beyond.n_units is not None:
+        units = counted(beyond.n_units, "different unit")
+        if beyond.n_units >= k > 1:
+            found.append((holds, f"Every group has records of at least {units}."))
+        else:
+            text = f"A group has records of only {units}: k = {k} was counted in records."
+            found.append(("broken", text))
+    if beyond.is_share_large:
+        text = (
+            f"Up to {whole_percent(beyond.unit_share)} of the records of a group belong to one "
+            f"unit, more than 1 in {k:,}: an intruder who attributes all of them to that unit is "
+            "right that often. The constraint UnitShare bounds it."
+        )
+        found.append(("broken", text))
+    for demand in beyond.demands:
+        if demand.is_met is None:
+            found.append(("broken", f"Not checked, for lack of {demand.needs}: {demand.name}."))
+        elif demand.is_met:
+            found.append((holds, f"Every group satisfies {demand.name}."))
+        else:
+            found.append(("broken", f"A group violates {demand.name}."))
+    return found
+
+
+def _by_unchanged(facts):
+    """What columns that are released unchanged undo."""
+    unchanged = facts.unchanged
+    found = unchanged.found
+    if found is not None and found.unique_with_release > 0:
+        together = facts.as_text(found.unique_with_release, " of the records")
+        if found.unique > 0:
+            alone = facts.as_text(found.unique, " of the records")
+            yield (
+                f"Columns that are released unchanged single people out: {alone} are unique by "
+                f"{unchanged.in_a_list}, {together} together with the anonymized columns."
+            )
+        else:
+            single = "single" if len(unchanged.names) > 1 else "singles"
+            yield (
+                f"Together with the anonymized columns, {unchanged.in_a_list}, released unchanged, "
+                f"{single} people out: {together} are unique."
+            )
+    elif unchanged.is_risk_larger(facts.largest_risk):
+        yield (
+            f"Whoever knows {unchanged.in_a_list}, released unchanged, too, re-identifies "
+            f"{at_most(found.expected_matches)} of the records, more than the anonymized columns "
+            "alone allow."
+        )
+    for sentence in unchanged.determined:
+        yield f"Released unchanged, {sentence}."
 
 
 def short(name):

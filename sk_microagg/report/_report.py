@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from html import escape
 from math import inf, isclose
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from sk_microagg._bound import Certificate
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._tables import as_table, check_report_extra, columns_of
 from sk_microagg._utils._typing import DataFrame, Estimator, FilePath, TableLike
-from sk_microagg._utils._validation import check_number
+from sk_microagg._utils._validation import check_number, check_option
 from sk_microagg._utils._writing import check_page_name, released_file
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.generalization._base import (
@@ -33,37 +33,139 @@ from sk_microagg.metrics._pairs import MixedPair
 from sk_microagg.plotting._common import categorical_columns
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.report._attacks import target_of
+from sk_microagg.report._document import document_of
 from sk_microagg.report._facts import collect_facts, pair_in_report
-from sk_microagg.report._page import render
+from sk_microagg.report._page import contents_of, render
+from sk_microagg.report._scenario import Scenario
+
+JSON = ".json"
+
+# Nothing in a sandbox can run. Its style does not affect the notebook, nor the other way round.
+FRAME = (
+    '<iframe title="{title}" srcdoc="{page}" sandbox style="display: block; '
+    "box-sizing: border-box; width: 100%; height: 42em; max-height: 85vh; "
+    'border: 1px solid #8888; resize: vertical;"></iframe>'
+)
+
+
+class About(TypedDict, total=False):
+    """What else a report may be told, see `make_report`."""
+
+    title: str | None
+    source: str | None
+    command: str | None
+    kinds: Mapping[str, str] | None
+    unchanged: TableLike | None
+    dropped: Sequence[str] | None
+    sensitive: TableLike | None
+    unit: TableLike | None
+    strata: TableLike | None
+    weight: TableLike | None
+
+
+class Report:
+    """A report on a release, as :func:`make_report` returns it.
+
+    It holds figures and pictures that may be published, and no record. As the last line of a cell,
+    a notebook shows it.
+
+    See Also
+    --------
+    make_report : Returns one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_microagg import MicroAggregator
+    >>> from sk_microagg.report import make_report
+    >>> X = np.random.RandomState(0).normal(size=(100, 3))
+    >>> aggregator = MicroAggregator(k=5)
+    >>> report = make_report(aggregator, X, aggregator.fit_transform(X))
+    >>> report.to_dict()["protection"]["k_achieved"]
+    5
+    """
+
+    def __init__(self, page: str, document: dict[str, Any]) -> None:
+        self._page = page
+        self._document = document
+
+    def to_html(self) -> str:
+        """Return the page.
+
+        Returns
+        -------
+        page : str
+            A self-contained page of HTML, for screens of any size and for paper.
+        """
+        return self._page
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures of the report.
+
+        Returns
+        -------
+        document : dict
+            Of strings, numbers, lists and dicts, as :doc:`/reading_the_report` describes; its
+            schema is `schema.json` in this package.
+        """
+        return json.loads(json.dumps(self._document))
+
+    def save(self, path: FilePath, *, readers_of: FilePath | None = None) -> Path:
+        """Write the report to a file, complete or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, .html or .htm for the page, .json for the figures. An existing file is
+            replaced once the new one is complete.
+
+        readers_of : str, path-like or None, default=None
+            A file or a folder, such as the original table: only users who can read it can read the
+            report. None for the default permissions of new files.
+
+        Returns
+        -------
+        path : Path
+            The file that was written.
+        """
+        path = Path(path)
+        check_file(path)
+        text = self._page
+        if path.suffix.lower() == JSON:
+            text = json.dumps(self._document, indent=1, ensure_ascii=False) + "\n"
+        try:
+            with released_file(path, readers_of) as draft:
+                draft.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise OSError(f"path={str(path)!r} cannot be written: {_reason(error)}.") from error
+        return path
+
+    def _repr_html_(self) -> str:
+        return FRAME.format(title=escape(self._document["title"]), page=escape(self._page))
 
 
 def make_report(
+    estimator: Estimator,
     X: TableLike,
     release: TableLike,
-    estimator: Estimator,
-    path: FilePath,
     *,
-    title: str | None = None,
-    source: str | None = None,
-    unchanged: TableLike | None = None,
-    dropped: Sequence[str] | None = None,
-    sensitive: TableLike | None = None,
-    unit: TableLike | None = None,
-    strata: TableLike | None = None,
+    scenario: Scenario | Mapping[str, Any] | None = None,
+    analysis: str | Sequence[str] = (),
     certificate: float | Certificate | tuple[float, ArrayLike] | None = None,
     target: TableLike | None = None,
-    readers_of: FilePath | None = None,
-    command: str | None = None,
-    kinds: Mapping[str, str] | None = None,
-) -> Path:
-    """Write a report on a release: what was done, what was lost, and which risk remains.
+    **about: Unpack[About],
+) -> Report:
+    """Report on a release: what was done, what was lost, and which risk remains.
 
-    The report is a single, self-contained HTML file for screens of any size and for paper. It
-    contains no original record and does not disclose the range of the original values, so that it
-    can be published with the release.
+    The report contains no original record and does not disclose the range of the original values,
+    so that it can be published with the release.
 
     Parameters
     ----------
+    estimator : MicroAggregator, TableAggregator or KAIM
+        The fitted estimator that made the release. A TableAggregator has the roles of columns, so
+        that `unchanged`, `dropped`, `sensitive`, `unit` and `strata` need not be given.
+
     X : array-like or DataFrame of shape (n_samples, n_features)
         The original columns that were anonymized; for a TableAggregator, the table that it was
         fitted on.
@@ -71,41 +173,13 @@ def make_report(
     release : array-like or DataFrame of shape (n_samples, n_features)
         The same columns, as released; for a TableAggregator, what `fit_transform` returned.
 
-    estimator : MicroAggregator, TableAggregator or KAIM
-        The fitted estimator that made the release. A TableAggregator has the roles of columns, so
-        that `unchanged`, `dropped`, `sensitive`, `unit` and `strata` need not be given.
+    scenario : Scenario, dict or None, default=None
+        Who gets the release, and which risk is acceptable: the report states risks before and
+        after, and whether they stay below the threshold.
 
-    path : str or path-like
-        The file to write, .html or .htm. An existing file is replaced once the new one is
-        complete.
-
-    title : str or None, default=None
-        Title of the report.
-
-    source : str or None, default=None
-        Name of the file that the table was read from, for the report to show.
-
-    unchanged : array-like or DataFrame of shape (n_samples, n_unchanged) or None, default=None
-        Columns that are released unchanged, together with the anonymized ones. The report names
-        them and states in which of them whole groups share one value, see
-        :func:`sk_microagg.metrics.homogeneity`.
-
-    dropped : list of str or None, default=None
-        Names of columns that are not released, for the report to show.
-
-    sensitive : array-like, Series or DataFrame, or None, default=None
-        The sensitive columns, as in `fit`. For each of them the report states what the groups
-        disclose, whatever the estimator was fitted with, and whether the constraints of
-        `estimator.privacy` hold. Without them, it warns that k-anonymity says nothing about what
-        the records of a group share.
-
-    unit : array-like or Series of shape (n_samples,) or None, default=None
-        Who each record belongs to, as in `fit`. The report states how many different units each
-        group has, at least.
-
-    strata : array-like, Series or DataFrame, or None, default=None
-        The stratum of each record, as in `fit`. Equal rows of two strata are then two groups for
-        the statements about sensitive columns and units.
+    analysis : str or list of str, default=()
+        Linear regressions such as "income ~ age + sex", by names of released columns, which the
+        report compares before and after. Names with a + or ~ are written in backticks.
 
     certificate : float, Certificate, tuple or None, default=None
         If given, the report states how far the loss is above the optimum, at most: the seconds to
@@ -122,24 +196,35 @@ def make_report(
         more with the same parameters, and a forest is trained on their release. Only for
         MicroAggregator and TableAggregator.
 
-    readers_of : str, path-like or None, default=None
-        A file or a folder, such as the original table: only users who can read it can read the
-        report. None for the default permissions of new files.
+    **about : dict
+        What else the report is to know:
 
-    command : str or None, default=None
-        The shell command that made the release, for the report to show instead of Python code.
-
-    kinds : dict or None, default=None
-        What columns hold, by their names, for the report to show if the estimator was fitted on
-        something else, such as dates that had been turned into numbers.
+        - `title`, and `source`, the name of the file that the table was read from.
+        - `sensitive`: the sensitive columns, as in `fit`. For each of them the report states what
+          the groups disclose, whatever the estimator was fitted with, and whether the constraints
+          of `estimator.privacy` hold. Without them, it warns that k-anonymity says nothing about
+          what the records of a group share.
+        - `unit`: who each record belongs to, as in `fit`. The report states how many different
+          units each group has, at least.
+        - `strata`: the stratum of each record, as in `fit`. Equal rows of two strata are then two
+          groups for the statements about sensitive columns and units.
+        - `weight`: sampling weights, for risks in the population.
+        - `unchanged`: a table of the columns that are released unchanged, together with the
+          anonymized ones. The report names them and states in which of them whole groups share
+          one value, see :func:`sk_microagg.metrics.homogeneity`.
+        - `dropped`: names of columns that are not released.
+        - `command`: the shell command that made the release, shown instead of Python code.
+        - `kinds`: what columns hold, by their names, if the estimator was fitted on something else,
+          such as dates that had been turned into numbers.
 
     Returns
     -------
-    path : Path
-        The file that was written. As the last line of a cell, a notebook shows the report itself.
+    report : Report
+        The report, with `save`, `to_html` and `to_dict`.
 
     See Also
     --------
+    Scenario : Who gets a release, and which risk is acceptable.
     sk_microagg.plotting : Plots that show more, some of them original records.
     sk_microagg.metrics.optimality_gap : The statement of a certificate as a number.
 
@@ -148,7 +233,9 @@ def make_report(
     The original is drawn as counts in bins and bars of at least k records, and at least 3, within
     the range of the release. Groups are drawn from the release alone. A share that stands for fewer
     records, or for all but fewer, is written as "fewer than 5 records" or "all but fewer than 5
-    records", and all others are rounded to whole percents. Other figures are rounded to three
+    records", and all others are rounded to whole percents. Means, deviations, correlations and
+    coefficients of the original are rounded to a step of at least their standard error, and at
+    least the change that leaving out any one person makes. Other figures are rounded to three
     digits, the bound of a certificate to four. Names of columns and parameters of
     the estimator are shown; of hierarchies, only the names of their columns.
 
@@ -156,6 +243,9 @@ def make_report(
     one or two decimals; no sensitive value, unit or stratum is shown. Everyone who has a release
     with the column can compute them. If the column is not released, someone who knows all other
     records of the worst group may learn from them about the last one: then do not publish them.
+
+    Attacks are compared with what they achieve on people who are not in the table: of 250 records
+    or more, a fifth is held out, and the others, at most 4000, are anonymized once more.
 
     Matplotlib and Jinja2 are needed: `pip install 'sk-microagg[report]'`.
 
@@ -169,58 +259,53 @@ def make_report(
     >>> X = np.random.RandomState(0).normal(size=(100, 3))
     >>> aggregator = MicroAggregator(k=5)
     >>> release = aggregator.fit_transform(X)
+    >>> report = make_report(aggregator, X, release)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = make_report(X, release, aggregator, Path(folder) / "report.html")
+    ...     path = report.save(Path(folder) / "report.html")
     ...     "shared by at least 5 records" in path.read_text(encoding="utf-8")
     True
 
-    With a sensitive column that is released as it is:
+    With a sensitive column that is released as it is, and a threshold for the risk:
 
     >>> from sk_microagg.privacy import LDiversity
+    >>> from sk_microagg.report import Scenario
     >>> is_ill = X[:, 0] + X[:, 1] > 1
     >>> aggregator = MicroAggregator(k=5, privacy=LDiversity(l=2))
     >>> release = aggregator.fit_transform(X, sensitive=is_ill)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "report.html"
-    ...     path = make_report(X, release, aggregator, path, sensitive=is_ill)
-    ...     "Every group satisfies LDiversity(l=2)" in path.read_text(encoding="utf-8")
+    >>> scenario = Scenario(recipient="partners", release_model="controlled", threshold=0.2)
+    >>> report = make_report(aggregator, X, release, scenario=scenario, sensitive=is_ill)
+    >>> "Every group satisfies LDiversity(l=2)" in report.to_html()
+    True
+    >>> report.to_dict()["risk"]["is_acceptable"]
     True
     """
-    path = ReportPath(path)
     check_report_extra()
-    check_file(path)
+    for name in about:
+        check_option("about", name, [*About.__annotations__])
+    if scenario is not None:
+        scenario = Scenario.read(scenario)
     _check_tables(X, release, estimator)
+    given: dict[str, Any] = {**dict.fromkeys(About.__annotations__), **about}
     if isinstance(estimator, TableAggregator):
-        unchanged, dropped, sensitive, unit, strata = _roles_in_table(
-            estimator, X, unchanged, dropped, sensitive, unit, strata
-        )
-    _check_other_columns(unchanged, dropped, X)
-    roles = {"sensitive": sensitive, "unit": unit, "strata": strata}
-    _check_roles(roles, X)
-    target = target_of(target, X, unchanged, estimator)
+        _with_roles_of_table(estimator, X, given)
+    _check_other_columns(given["unchanged"], given["dropped"], X)
+    roles = {name: given[name] for name in ("sensitive", "unit", "strata")}
+    _check_roles({**roles, "weight": given["weight"]}, X)
+    refit = {"X": X, "estimator": estimator, "roles": roles}
+    refit["target"] = target_of(target, X, given["unchanged"], estimator)
     certificate = _certificate(certificate, estimator, X)
     pair = pair_in_report(X, release, estimator)
     if releases_intervals(estimator):
         X, release = _generalized_columns(X, release, estimator)
-    membership = None
-    if target is not None:
-        membership = {
-            "X": X,
-            "estimator": estimator,
-            "target": target,
-            "pair": pair,
-            "roles": roles,
-        }
     if isinstance(pair, MixedPair):
         X, release = (_with_names(table) for table in (pair.original, pair.released))
-    facts = collect_facts(
-        X, release, estimator, source, unchanged, dropped, pair, membership, kinds, **roles
-    )
+    formulas = [analysis] if isinstance(analysis, str) else list(analysis)
+    facts = collect_facts(X, release, estimator, pair, refit, scenario, formulas, **given)
+    units = units_of(given["unit"], len(X))  # type: ignore[arg-type]
+    contents = contents_of(estimator, facts, given["title"], certificate, given["command"])
     categorical = categorical_columns(estimator)
-    units = units_of(unit, len(X))  # type: ignore[arg-type]
-    page = render(X, release, estimator, facts, title, certificate, categorical, units, command)
-    write_page(page, path, readers_of)
-    return path
+    page = render(X, release, estimator, contents, categorical, units)
+    return Report(page, document_of(contents))
 
 
 def _with_names(table: DataFrame) -> DataFrame:
@@ -239,28 +324,19 @@ def _generalized_columns(
     return columns_at(as_table(X), roles.quasi_identifiers), columns_at(as_table(release), places)
 
 
-def _roles_in_table(
-    estimator: Estimator,
-    X: TableLike,
-    unchanged: Any,
-    dropped: Any,
-    sensitive: Any,
-    unit: Any,
-    strata: Any,
-) -> tuple[Any, Any, Any, Any, Any]:
-    """Columns with a role in the table of a TableAggregator, where they are not given."""
+def _with_roles_of_table(estimator: Estimator, X: TableLike, about: dict[str, Any]) -> None:
+    """Add the columns with a role in the table of a TableAggregator, where they are not given."""
     table, roles = Frame(X).table, estimator._table_roles
-    if unchanged is None and roles.unchanged:
-        unchanged = table[roles.unchanged]
-    if dropped is None:
-        dropped = [str(name) for name in roles.dropped]
-    if sensitive is None and roles.sensitive:
-        sensitive = table[roles.sensitive]
-    if unit is None and roles.unit is not None:
-        unit = table[roles.unit]
-    if strata is None:
-        strata = roles.strata_of(table)
-    return unchanged, dropped, sensitive, unit, strata
+    if about["unchanged"] is None and roles.unchanged:
+        about["unchanged"] = table[roles.unchanged]
+    if about["dropped"] is None:
+        about["dropped"] = [str(name) for name in roles.dropped]
+    if about["sensitive"] is None and roles.sensitive:
+        about["sensitive"] = table[roles.sensitive]
+    if about["unit"] is None and roles.unit is not None:
+        about["unit"] = table[roles.unit]
+    if about["strata"] is None:
+        about["strata"] = roles.strata_of(table)
 
 
 def _certificate(wanted: Any, estimator: Estimator, X: TableLike) -> Certificate | None:
@@ -344,42 +420,6 @@ def check_file(path: Path) -> None:
         )
 
 
-def write_page(page: str, path: Path, readers_of: FilePath | None) -> None:
-    """Write a report, complete or not at all."""
-    try:
-        with released_file(path, readers_of) as draft:
-            draft.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise OSError(f"path={str(path)!r} cannot be written: {_reason(error)}.") from error
-
-
 def _reason(error: OSError) -> str:
     cause = error.__cause__ or error
     return getattr(cause, "strerror", None) or str(cause)
-
-
-if sys.platform == "win32":
-    from pathlib import WindowsPath as SystemPath
-else:
-    from pathlib import PosixPath as SystemPath
-
-# Nothing in a sandbox can run. Its style does not affect the notebook, nor the other way round.
-FRAME = (
-    '<iframe title="{title}" srcdoc="{page}" sandbox style="display: block; '
-    "box-sizing: border-box; width: 100%; height: 42em; max-height: 85vh; "
-    'border: 1px solid #8888; resize: vertical;"></iframe>'
-)
-
-
-class ReportPath(SystemPath):
-    """The path of a report that was written; a notebook shows the report instead."""
-
-    def _repr_html_(self) -> str | None:
-        """The page in a frame; None if there is none, as with the folder of the report."""
-        try:
-            page = self.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            return None
-        if not page.lower().startswith("<!doctype html>"):
-            return None
-        return FRAME.format(title=escape(self.name), page=escape(page))

@@ -90,7 +90,7 @@ def test_a_model_without_cells_tells_its_release_and_nothing_else(estimator, mak
     kept = {name for name in vars(stripped) if not name.endswith("_")} - {*fitted.get_params()}
     assert kept <= {"_names", "_released", "_sk_microagg_version", "_table_roles"}
     assert not {"weights_", "scaler_"} & {*vars(stripped)}
-    make_report(X, release, stripped, tmp_path / "report.html")
+    make_report(stripped, X, release).save(tmp_path / "report.html")
     # The model itself is as it was, and the copy can be fitted again.
     fitted.transform(X[:3])
     stripped.fit(X).transform(X[:3])

@@ -128,7 +128,7 @@ def test_a_report_tells_nothing_of_one_person_with_many_rows(visits, tmp_path):
     visits.loc[:11, "weight"] = np.nan
     aggregator = TableAggregator(K, unit="person")
     release = aggregator.fit_transform(visits)
-    page = make_report(visits, release, aggregator, tmp_path / "report.html")
+    page = make_report(aggregator, visits, release).save(tmp_path / "report.html")
     page = Reader(page.read_text(encoding="utf-8"))
     text = " ".join("".join(page.text).split())
     assert page.row("Unique rows, original")[0] == "at most 10%"
@@ -138,7 +138,7 @@ def test_a_report_tells_nothing_of_one_person_with_many_rows(visits, tmp_path):
     assert "fewer than 5 records" not in text
     known = visits.drop(columns="person").fillna(0.0)
     by_rows = MicroAggregator(K)
-    page = make_report(known, by_rows.fit_transform(known), by_rows, tmp_path / "rows.html")
+    page = make_report(by_rows, known, by_rows.fit_transform(known)).save(tmp_path / "rows.html")
     page = Reader(page.read_text(encoding="utf-8"))
     assert page.row("Unique rows, original")[0] == "9%"
 

@@ -103,7 +103,7 @@ def test_a_report_tells_how_often_attacks_succeed_where_enough_people_are_affect
 ):
     aggregator = TableAggregator(K, unit="pid")
     release = aggregator.fit_transform(visits)
-    page = make_report(visits, release, aggregator, tmp_path / "report.html")
+    page = make_report(aggregator, visits, release).save(tmp_path / "report.html")
     page = Reader(page.read_text(encoding="utf-8"))
     known = visits[["age", "weight"]]
     shares = interval_disclosure(known, release), rank_disclosure(known, release)

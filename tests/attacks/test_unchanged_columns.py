@@ -66,7 +66,7 @@ def test_a_report_tells_no_less_than_intruders_achieve(tmp_path, coarseness, n_r
     unit = {"unit": "person"} if n_rows_each > 1 else {"drop": "person"}
     aggregator = TableAggregator(k=5, quasi_identifiers=KNOWN, **unit)
     release = aggregator.fit_transform(table)
-    path = make_report(table, release, aggregator, tmp_path / "report.html")
+    path = make_report(aggregator, table, release).save(tmp_path / "report.html")
     text = path.read_text(encoding="utf-8")
     page = Reader(text)
     columns = ["weight", "height", "glucose"]
@@ -115,7 +115,7 @@ def grouped(n_groups=40):
 def report_on(table, folder, **roles):
     aggregator = TableAggregator(k=5, quasi_identifiers=["age"], **roles)
     release = aggregator.fit_transform(table)
-    path = make_report(table, release, aggregator, folder / "report.html")
+    path = make_report(aggregator, table, release).save(folder / "report.html")
     return path.read_text(encoding="utf-8")
 
 

@@ -163,5 +163,5 @@ def test_report(tmp_path, output):
     X = table()
     kaim = KAIM(K, output=output, random_state=0).set_output(transform="pandas")
     release = kaim.fit_transform(X)
-    page = make_report(X, release, kaim, tmp_path / "report.html").read_text(encoding="utf-8")
+    page = make_report(kaim, X, release).save(tmp_path / "report.html").read_text(encoding="utf-8")
     assert "born" in page

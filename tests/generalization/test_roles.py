@@ -114,7 +114,7 @@ def test_measures_are_about_quasi_identifiers(X, tmp_path):
     model = KAIM(3, sensitive="age", random_state=0)
     release = model.fit_transform(X)
     roles = {"sensitive": X["age"], "unchanged": X[["age"]]}
-    report = make_report(X, release, model, tmp_path / "report.html", **roles)
+    report = make_report(model, X, release, **roles).save(tmp_path / "report.html")
     names = ", ".join(X.columns.drop("age"))
     assert f"{X.shape[1] - 1}: {names}" in report.read_text(encoding="utf-8")
     message = "quasi-identifiers"
@@ -123,4 +123,4 @@ def test_measures_are_about_quasi_identifiers(X, tmp_path):
     midpoints = KAIM(3, sensitive="age", output="midpoint", random_state=0)
     release = midpoints.fit_transform(X)
     with pytest.raises(ValueError, match=message):
-        make_report(X, release, midpoints, tmp_path / "other.html")
+        make_report(midpoints, X, release).save(tmp_path / "other.html")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sk_microagg._utils._writing import SUFFIXES_OF_PAGES
+from sk_microagg._utils._writing import SUFFIXES_OF_REPORTS
 from sk_microagg.release import ReleaseRequest, RequestError
 from sk_microagg.release._checks import IN_MEMORY, check_request
 
@@ -113,7 +113,7 @@ def test_paths_on_dask(write, tmp_path, monkeypatch):
     assert (error.code, error.facts["engine"].value) == ("folder", "dask")
 
 
-@pytest.mark.parametrize("suffix", [*SUFFIXES_OF_PAGES, ".HTML"])
+@pytest.mark.parametrize("suffix", [*SUFFIXES_OF_REPORTS, ".HTML"])
 def test_names_of_reports(write, tmp_path, suffix):
     path = write("t.csv", "a\n1\n")
     check_request(ReleaseRequest(path, tmp_path / "out.csv", report=tmp_path / f"r{suffix}"))

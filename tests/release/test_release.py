@@ -312,8 +312,11 @@ def fake_report(monkeypatch):
     module = types.ModuleType("sk_microagg.report")
     module.calls = []
 
-    def make_report(X, release, estimator, path, **about):
+    def make_report(estimator, X, release, **about):
         module.calls.append((X, release, estimator, about))
+        return types.SimpleNamespace(save=save)
+
+    def save(path, readers_of):
         with open(path, "w") as file:
             file.write("<html>")
 

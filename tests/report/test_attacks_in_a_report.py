@@ -19,7 +19,7 @@ K = 5
 def report(tmp_path):
     def report(X, estimator, **parameters):
         release = estimator.fit_transform(X)
-        path = make_report(X, release, estimator, tmp_path / "report.html", **parameters)
+        path = make_report(estimator, X, release, **parameters).save(tmp_path / "report.html")
         return Reader(path.read_text(encoding="utf-8")), release
 
     return report
@@ -208,7 +208,7 @@ def test_sensitive_values_that_a_table_was_fitted_with(tmp_path, small_halves):
     aggregator = TableAggregator(K, privacy=LDiversity(2), column_weights="target", refiner=None)
     release = aggregator.fit_transform(X, y, sensitive=y)
     path = tmp_path / "report.html"
-    make_report(X, release, aggregator, path, sensitive=y, target=y)
+    make_report(aggregator, X, release, sensitive=y, target=y).save(path)
     page = Reader(path.read_text(encoding="utf-8"))
     assert page.row("Membership, release")[1] == "50%"
 

@@ -35,7 +35,7 @@ def release_of(aggregator):
 
 
 def report(path, aggregator, certificate):
-    make_report(X, release_of(aggregator), aggregator, path, certificate=certificate)
+    make_report(aggregator, X, release_of(aggregator), certificate=certificate).save(path)
     return path.read_text(encoding="utf-8")
 
 
@@ -126,7 +126,7 @@ def test_numbers_in_memory_only(path):
         TypeError,
         match=r"certificate=10\b",
     ):
-        make_report(X, kaim.fit_transform(X), kaim, path, certificate=10)
+        make_report(kaim, X, kaim.fit_transform(X), certificate=10).save(path)
     import dask.dataframe as dd
     import pandas as pd
 
@@ -137,5 +137,5 @@ def test_numbers_in_memory_only(path):
         TypeError,
         match=r"certificate=10\b",
     ):
-        make_report(table.compute(), release, parts, path, certificate=10)
+        make_report(parts, table.compute(), release, certificate=10).save(path)
     assert not path.exists()

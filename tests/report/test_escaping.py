@@ -39,15 +39,15 @@ def test_names_and_titles_are_escaped(path):
     table = PATIENTS.set_axis(names, axis=1)
     aggregator = MicroAggregator(k=4)
     release = aggregator.fit_transform(table)
-    make_report(table, release, aggregator, path, title="</title><b>me</b>")
+    make_report(aggregator, table, release, title="</title><b>me</b>").save(path)
     page = read(path)
     assert "script" not in page.tags
     assert "".join(page.text).count("</title><b>me</b>") == 2
     assert page.row("Columns anonymized") == [f"3: {', '.join(names)}"]
     text = "".join(page.text)
-    # In tables of losses, risks and attacks, in the list of columns, twice on the first page, and
-    # in a picture, where the last one is shortened.
-    assert [text.count(name) for name in names] == [7, 7, 6]
+    # In tables of losses, means, risks and attacks, twice in that of correlations, in the lists of
+    # columns and roles, twice on the first page, and in a picture, where the last one is shortened.
+    assert [text.count(name) for name in names] == [11, 11, 10]
 
 
 ODD = ["<script>alert(1)</script>", "{{ 7*7 }}", "{% raw %}", "{# x #}", "\"&'", "</svg><b>x</b>"]
@@ -64,7 +64,7 @@ def test_whatever_a_user_names_is_escaped(path, odd):
         "unchanged": pd.DataFrame({f"unchanged {odd}": ["same"] * len(numbers)}),
         "dropped": [f"dropped {odd}"],
     }
-    make_report(numbers, aggregator.fit_transform(numbers), aggregator, path, **about)
+    make_report(aggregator, numbers, aggregator.fit_transform(numbers), **about).save(path)
     page = read(path)
     assert "script" not in page.tags
     assert page.tags.count("b") == 1  # the mark of the verdict
@@ -84,7 +84,7 @@ def test_categories_and_parameters_are_escaped(path, odd):
     wards = WARDS.assign(ward=WARDS["ward"].replace("A", odd)).rename(columns={"ward": odd})
     hierarchies = {odd: {"*": {"north": [odd, "B"], "south": ["C", "D"]}}}
     kaim = KAIM(k=4, hierarchies=hierarchies, random_state=0)
-    make_report(wards, kaim.fit_transform(wards), kaim, path)
+    make_report(kaim, wards, kaim.fit_transform(wards)).save(path)
     page = read(path)
     assert "script" not in page.tags
     assert page.row("Hierarchies") == [f"given for {odd}"]
@@ -109,14 +109,8 @@ def test_control_characters_in_names_are_escaped(tmp_path):
     release = aggregator.fit_transform(X)
     unchanged = pd.DataFrame({"c\u2066": [1] * 30})
     path = make_report(
-        X,
-        release,
-        aggregator,
-        tmp_path / "report.html",
-        source="d\x9b.csv",
-        unchanged=unchanged,
-        dropped=["e\x07"],
-    )
+        aggregator, X, release, source="d\x9b.csv", unchanged=unchanged, dropped=["e\x07"]
+    ).save(tmp_path / "report.html")
     page = path.read_text(encoding="utf-8")
     for character in "\x1b\u202e\u2066\x9b\x07":
         assert character not in page

@@ -71,7 +71,7 @@ def release(searched):
 
 @pytest.mark.slow
 def test_facts_of_numbers(path, searched, release):
-    assert make_report(PATIENTS, release, searched, path) == path
+    assert make_report(searched, PATIENTS, release).save(path) == path
     page = read(path)
     assert page.row("Records") == ["150"]
     assert page.row("Columns anonymized") == ["3: age, weight, visits"]
@@ -105,7 +105,7 @@ def test_facts_of_numbers(path, searched, release):
 
 @pytest.mark.slow
 def test_how_to_reproduce_it(path, searched, release):
-    make_report(PATIENTS, release, searched, path)
+    make_report(searched, PATIENTS, release).save(path)
     page = read(path)
     assert page.row("sk_microagg") == [sk_microagg.__version__]
     assert page.row("NumPy") == [np.__version__]
@@ -139,7 +139,7 @@ def test_how_to_reproduce_it(path, searched, release):
 )
 def test_without_a_seed(path, refiner, random_state, words):
     aggregator = MicroAggregator(k=4, refiner=refiner, random_state=random_state)
-    make_report(PATIENTS, aggregator.fit_transform(PATIENTS), aggregator, path)
+    make_report(aggregator, PATIENTS, aggregator.fit_transform(PATIENTS)).save(path)
     html = path.read_text(encoding="utf-8")
     assert words in html
     assert "There was a time limit" not in html
@@ -148,12 +148,12 @@ def test_without_a_seed(path, refiner, random_state, words):
 
 @pytest.mark.slow
 def test_pictures(path, searched, release):
-    make_report(PATIENTS, release, searched, path)
+    make_report(searched, PATIENTS, release).save(path)
     html = path.read_text(encoding="utf-8")
     for label in ("age, before and after", "Groups of the release", "Information loss over"):
         assert f'aria-label="{label}' in html
     aggregator = MicroAggregator(k=4, block_size=40)
-    make_report(PATIENTS, aggregator.fit_transform(PATIENTS), aggregator, path)
+    make_report(aggregator, PATIENTS, aggregator.fit_transform(PATIENTS)).save(path)
     html = path.read_text(encoding="utf-8")
     assert "Information loss over" not in html
     assert read(path).row("Blocks") == [f"{aggregator.n_blocks_}, each partitioned separately"]
@@ -161,7 +161,7 @@ def test_pictures(path, searched, release):
 
 @pytest.mark.slow
 def test_the_first_page_repeats_pictures(path, searched, release):
-    make_report(PATIENTS, release, searched, path)
+    make_report(searched, PATIENTS, release).save(path)
     html = path.read_text(encoding="utf-8")
     drawn = re.findall(r'<g id="(plot-\d+)">', html)
     again = re.findall(r'<use href="#(plot-\d+)">', html)
@@ -172,7 +172,7 @@ def test_the_first_page_repeats_pictures(path, searched, release):
 
 @pytest.mark.slow
 def test_page_refers_to_nothing_outside(path, searched, release):
-    make_report(PATIENTS, release, searched, path, title="See https://example.org")
+    make_report(searched, PATIENTS, release, title="See https://example.org").save(path)
     html = path.read_text(encoding="utf-8")
     page = Reader(html)
     assert all(link.startswith(("#", "data:")) for link in page.links)
@@ -186,7 +186,7 @@ def test_no_original_record_is_in_it(path):
     table = 10_000_000 + rng.randint(80_000_000, size=(60, 3))
     table[0] = [123_456_789, 987_654_321, 555_666_777]
     aggregator = MicroAggregator(k=4)
-    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    make_report(aggregator, table, aggregator.fit_transform(table)).save(path)
     html = path.read_text(encoding="utf-8")
     for value in np.unique(table):
         # Not with separators, nor in millions with all but the last digits.
@@ -198,7 +198,7 @@ def test_no_original_record_is_in_it(path):
 @pytest.mark.slow
 def test_extreme_values_leave_no_mark_on_the_pictures(path, searched, release):
     def pictures(table):
-        make_report(table, release, searched, path)
+        make_report(searched, table, release).save(path)
         html = path.read_text(encoding="utf-8")
         # Which of them are also on the first page depends on the losses.
         return re.findall(r"<svg [^>]*><g.*?</svg>", html, flags=re.DOTALL)
@@ -215,7 +215,7 @@ def test_extreme_values_leave_no_mark_on_the_pictures(path, searched, release):
 def test_no_record_is_drawn_for_small_k(path, k):
     table = PATIENTS.to_numpy(dtype=float)
     aggregator = MicroAggregator(k=k)
-    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    make_report(aggregator, table, aggregator.fit_transform(table)).save(path)
     html = path.read_text(encoding="utf-8")
     assert ("Groups of the release" in html) == (k > 1)
     assert "counts of at least 3 records" in html
@@ -225,7 +225,7 @@ def test_no_record_is_drawn_for_small_k(path, k):
 def test_release_that_is_not_k_anonymous(path, searched, release):
     broken = release.copy()
     broken[0] += 1
-    make_report(PATIENTS, broken, searched, path)
+    make_report(searched, PATIENTS, broken).save(path)
     text = "".join(read(path).text)
     assert (
         "Not 4-anonymous: a combination of the anonymized columns is shared by only 1 record."
@@ -240,7 +240,7 @@ def test_kaim(path):
     hierarchies = {"ward": {"*": {"north": ["A", "B"], "south": ["C", "D", "secret ward"]}}}
     kaim = KAIM(k=4, hierarchies=hierarchies, random_state=0)
     release = kaim.fit_transform(WARDS)
-    make_report(WARDS, release, kaim, path)
+    make_report(kaim, WARDS, release).save(path)
     page = read(path)
     text = "".join(page.text)
     assert page.row("k achieved") == ["4", "requested: 4"]
@@ -266,7 +266,7 @@ def test_kaim(path):
 def test_kaim_with_numbers(path):
     kaim = KAIM(k=4, output="midpoint", weights=[1, 2, 1], random_state=0)
     release = kaim.fit_transform(WARDS)
-    make_report(WARDS, release, kaim, path)
+    make_report(kaim, WARDS, release).save(path)
     page = read(path)
     intervals = KAIM(k=4, weights=[1, 2, 1], random_state=0).fit_transform(WARDS)
     loss = generalization_loss(WARDS, intervals, level="cell").mean(axis=0)[0]
@@ -278,7 +278,7 @@ def test_kaim_with_numbers(path):
 @pytest.mark.slow
 def test_suppressed_records(path):
     member = KMember(k=4, random_state=0)
-    make_report(WARDS, member.fit_transform(WARDS), member, path)
+    make_report(member, WARDS, member.fit_transform(WARDS)).save(path)
     n_suppressed = int(WARDS["height"].isna().sum())
     assert read(path).row("Records suppressed") == [f"{n_suppressed}, released as * in all columns"]
 
@@ -287,13 +287,13 @@ def test_suppressed_records(path):
 def test_a_column_that_is_not_drawn(path):
     table = WARDS.assign(name=[f"name {number}" for number in range(len(WARDS))])
     kaim = KAIM(k=4, random_state=0)
-    make_report(table, kaim.fit_transform(table), kaim, path)
+    make_report(kaim, table, kaim.fit_transform(table)).save(path)
     assert "Not drawn: name, no value is released." in path.read_text(encoding="utf-8")
     assert "name, before and after" not in read(path).labels
 
 
 def test_first_page(path, searched, release):
-    make_report(PATIENTS, release, searched, path, source="patients.csv", dropped=["name"])
+    make_report(searched, PATIENTS, release, source="patients.csv", dropped=["name"]).save(path)
     page = read(path)
     assert page.row("Table") == ["patients.csv, 150 records"]
     assert page.row("Anonymized") == ["3 columns: age, weight, visits"]
@@ -313,7 +313,7 @@ def test_first_page_of_a_large_table(path):
     names = [f"a rather long name of column number {number}" for number in range(40)]
     table = pd.DataFrame(np.random.RandomState(0).normal(size=(50, 40)), columns=names)
     aggregator = MicroAggregator(k=3, refiner=None)
-    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    make_report(aggregator, table, aggregator.fit_transform(table)).save(path)
     [text] = read(path).row("Anonymized")
     assert text.startswith(f"40 columns: {names[0]}, ")
     assert text.endswith(f"{names[7]} and 32 more")
@@ -336,7 +336,7 @@ def test_first_page_of_a_large_table(path):
 )
 def test_tables(path, table):
     aggregator = MicroAggregator(k=4)
-    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    make_report(aggregator, table, aggregator.fit_transform(table)).save(path)
     page = read(path)
     assert page.row("k achieved")[0] == str(
         sk_microagg.metrics.anonymity_level(aggregator.centroids_[aggregator.labels_])
@@ -346,14 +346,14 @@ def test_tables(path, table):
 
 @pytest.mark.slow
 def test_column_names_of_the_estimator(path, searched, release):
-    make_report(PATIENTS.to_numpy(), release, searched, path)
+    make_report(searched, PATIENTS.to_numpy(), release).save(path)
     assert read(path).row("Columns anonymized") == ["3: age, weight, visits"]
 
 
 def test_one_column(path):
     column = PATIENTS[["age"]]
     aggregator = MicroAggregator(k=4, builder="cbfs")
-    make_report(column, aggregator.fit_transform(column), aggregator, path)
+    make_report(aggregator, column, aggregator.fit_transform(column)).save(path)
     page = read(path)
     assert page.row("Groups built by") == ["Optimal1D()"]
     assert page.row("Groups refined by") == ["none"]
@@ -363,7 +363,7 @@ def test_one_column(path):
 def test_dask(path):
     aggregator = DaskTableAggregator(k=4, random_state=0)
     release = aggregator.fit_transform(dd.from_pandas(PATIENTS, npartitions=2)).compute()
-    make_report(PATIENTS, release, aggregator, path)
+    make_report(aggregator, PATIENTS, release).save(path)
     page = read(path)
     smallest = f"smallest: {aggregator.group_sizes_.min()} records"
     assert page.row("Groups") == [str(aggregator.n_groups_), smallest]
@@ -374,7 +374,7 @@ def test_dask(path):
 def test_many_columns_make_a_small_file(path):
     table = np.random.RandomState(0).normal(size=(300, 60))
     aggregator = MicroAggregator(k=3, refiner=None)
-    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    make_report(aggregator, table, aggregator.fit_transform(table)).save(path)
     page = read(path)
     assert page.tags.count("svg") == MOST_PANELS + 1 + 3
     text = "".join(page.text)
@@ -386,19 +386,19 @@ def test_many_columns_make_a_small_file(path):
 def test_a_file_is_replaced_when_the_new_one_is_complete(path, searched, release):
     path.write_text("old", encoding="utf-8")
     with pytest.raises(ValueError, match="shape"):
-        make_report(PATIENTS, release[1:], searched, path)
+        make_report(searched, PATIENTS, release[1:]).save(path)
     assert path.read_text(encoding="utf-8") == "old"
-    make_report(PATIENTS, release, searched, str(path))
+    make_report(searched, PATIENTS, release).save(str(path))
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert os.listdir(path.parent) == [path.name]
 
 
 def test_places_that_cannot_be_written(tmp_path, searched, release):
     with pytest.raises(IsADirectoryError, match=re.escape(f"path={str(tmp_path)!r}")):
-        make_report(PATIENTS, release, searched, tmp_path)
+        make_report(searched, PATIENTS, release).save(tmp_path)
     nowhere = tmp_path / "nowhere" / "report.html"
     with pytest.raises(OSError, match=re.escape(f"path={str(nowhere)!r}")):
-        make_report(PATIENTS, release, searched, nowhere)
+        make_report(searched, PATIENTS, release).save(nowhere)
 
 
 @pytest.mark.parametrize("name", ["report.pdf", "report", "report.html.gz", ".html"])
@@ -406,7 +406,7 @@ def test_a_report_is_named_like_a_page(tmp_path, searched, release, name):
     path = tmp_path / name
     message = rf"^path={re.escape(repr(str(path)))} .*\.html"
     with pytest.raises(ValueError, match=message):
-        make_report(PATIENTS, release, searched, path)
+        make_report(searched, PATIENTS, release).save(path)
     assert os.listdir(tmp_path) == []
 
 
@@ -418,20 +418,20 @@ def test_a_full_disk(path, searched, release, monkeypatch):
     monkeypatch.setattr(os, "replace", no_room)
     message = re.escape(f"path={str(path)!r} cannot be written: No space left on device.")
     with pytest.raises(OSError, match=message):
-        make_report(PATIENTS, release, searched, path)
+        make_report(searched, PATIENTS, release).save(path)
     assert os.listdir(path.parent) == []
 
 
 def test_tables_that_do_not_match(path, searched, release):
     with pytest.raises(ValueError, match=r"release of shape \(149, 3\)"):
-        make_report(PATIENTS, release[1:], searched, path)
+        make_report(searched, PATIENTS, release[1:]).save(path)
     with pytest.raises(ValueError, match=r"X of shape \(100, 3\)"):
-        make_report(PATIENTS[:100], release[:100], searched, path)
+        make_report(searched, PATIENTS[:100], release[:100]).save(path)
     with pytest.raises(NotFittedError):
-        make_report(PATIENTS, release, MicroAggregator(), path)
+        make_report(MicroAggregator(), PATIENTS, release).save(path)
     model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(TypeError, match=r"estimator=LogisticRegression\(\)"):
-        make_report(PATIENTS, release, model, path)
+        make_report(model, PATIENTS, release).save(path)
 
 
 @pytest.mark.parametrize("module", ["matplotlib", "jinja2"])
@@ -439,7 +439,7 @@ def test_a_dependency_is_missing(path, searched, release, monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
     message = rf"A report needs {module}, .*: pip install 'sk-microagg\[report\]'"
     with pytest.raises(ImportError, match=message):
-        make_report(PATIENTS, release, searched, path)
+        make_report(searched, PATIENTS, release).save(path)
     assert not path.exists()
 
 

@@ -117,8 +117,8 @@ def reports(tmp_path_factory):
     search = IteratedLocalSearch(max_iter=30)
     aggregator = MicroAggregator(k=3, refiner=search, random_state=0)
     release = aggregator.fit_transform(table)
-    numbers = make_report(
-        table, release, aggregator, folder / "numbers.html", title=f"Report on {long_name}"
+    numbers = make_report(aggregator, table, release, title=f"Report on {long_name}").save(
+        folder / "numbers.html"
     )
     table = pd.DataFrame(
         {
@@ -127,7 +127,7 @@ def reports(tmp_path_factory):
         }
     )
     kaim = KAIM(k=3, hierarchies={"ward": {"*": ["A", table["ward"].max()]}}, random_state=0)
-    generalized = make_report(table, kaim.fit_transform(table), kaim, folder / "kaim.html")
+    generalized = make_report(kaim, table, kaim.fit_transform(table)).save(folder / "kaim.html")
     return {
         "numbers": numbers,
         "generalized": generalized,
@@ -142,7 +142,7 @@ def _on_a_table(folder):
         k=4, drop="name", sensitive="diagnosis", categorical=["code"], privacy=LDiversity(2)
     )
     release = aggregator.fit_transform(table)
-    return make_report(table, release, aggregator, folder / "mixed.html", certificate=0.1)
+    return make_report(aggregator, table, release, certificate=0.1).save(folder / "mixed.html")
 
 
 def _on_sensitive(long_name, folder):
@@ -152,7 +152,7 @@ def _on_sensitive(long_name, folder):
     aggregator = MicroAggregator(k=3, privacy=LDiversity(2, column=long_name))
     release = aggregator.fit_transform(table, sensitive=sensitive)
     roles = {"sensitive": sensitive, "unit": rng.randint(30, size=60)}
-    return make_report(table, release, aggregator, folder / "sensitive.html", **roles)
+    return make_report(aggregator, table, release, **roles).save(folder / "sensitive.html")
 
 
 @pytest.fixture(scope="module")

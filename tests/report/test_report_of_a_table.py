@@ -54,7 +54,7 @@ def release(table):
 
 @pytest.mark.slow
 def test_facts(path, table, aggregator, release):
-    assert make_report(table, release, aggregator, path) == path
+    assert make_report(aggregator, table, release).save(path) == path
     page = read(path)
     assert page.row("Records") == ["150"]
     assert page.row("Columns anonymized") == [f"6: {', '.join(NAMES)}"]
@@ -75,7 +75,7 @@ def test_facts(path, table, aggregator, release):
 
 @pytest.mark.slow
 def test_facts_of_columns(path, table, aggregator, release):
-    make_report(table, release, aggregator, path)
+    make_report(aggregator, table, release).save(path)
     page = read(path)
 
     def shown(share):
@@ -119,7 +119,7 @@ def test_names_that_a_list_would_hide(path, table):
         ordinal={"Height, cm": sorted(set(table["Height, cm"]))},
         refiner=None,
     )
-    make_report(table, aggregator.fit_transform(table), aggregator, path)
+    make_report(aggregator, table, aggregator.fit_transform(table)).save(path)
     page = read(path)
     long = f"'{names['ward']}'"
     shown = ["'Height, cm'", "''", long, "admitted", "code", "' smoker'"]
@@ -137,7 +137,7 @@ def test_names_that_a_list_would_hide(path, table):
 
 @pytest.mark.slow
 def test_pictures(path, table, aggregator, release):
-    make_report(table, release, aggregator, path)
+    make_report(aggregator, table, release).save(path)
     page = read(path)
     for name in NAMES:
         assert f"{name}, before and after" in page.labels
@@ -146,7 +146,7 @@ def test_pictures(path, table, aggregator, release):
 
 @pytest.mark.slow
 def test_no_value_of_few_records_is_shown(path, table, aggregator, release):
-    make_report(table, release, aggregator, path)
+    make_report(aggregator, table, release).save(path)
     html = path.read_text(encoding="utf-8")
     assert "Cardiology" in html
     for secret in ("Quarantine", "person 7", "I21", str(table["income"].max())):
@@ -160,7 +160,7 @@ def test_orders_and_hierarchies_are_not_shown(path):
     aggregator = TableAggregator(
         k=4, hierarchies={"ward": tree}, ordinal={"code": [10, 20, 31337, 99]}
     )
-    make_report(X, aggregator.fit_transform(X), aggregator, path)
+    make_report(aggregator, X, aggregator.fit_transform(X)).save(path)
     html = path.read_text(encoding="utf-8")
     assert "Quarantine" not in html
     assert "31337" not in html
@@ -178,14 +178,14 @@ def test_orders_and_hierarchies_are_not_shown(path):
 def test_tables_of_other_libraries(path, tmp_path, form):
     X = draw()[["age", "income", "ward", "smoker"]]
     aggregator = TableAggregator(k=4)
-    make_report(X, aggregator.fit_transform(X), aggregator, path)
+    make_report(aggregator, X, aggregator.fit_transform(X)).save(path)
     names = [*X.columns]
     if form == "polars":
         X = pl.from_pandas(X)
     else:
         X, names = X.astype(object).where(X.notna(), None).to_numpy(), ["x0", "x1", "x2", "x3"]
     other_path = tmp_path / "other.html"
-    make_report(X, aggregator.fit_transform(X), aggregator, other_path)
+    make_report(aggregator, X, aggregator.fit_transform(X)).save(other_path)
     page, other = read(path), read(other_path)
     for name, other_name in zip(["age", "income", "ward", "smoker"], names, strict=True):
         assert page.row(name) == other.row(other_name)
@@ -198,7 +198,7 @@ def test_units_and_strata_of_the_table(path):
     X = draw()
     X["patient"] = np.arange(150) // 2
     aggregator = TableAggregator(k=3, unit="patient", strata="smoker", drop="name")
-    make_report(X, aggregator.fit_transform(X), aggregator, path)
+    make_report(aggregator, X, aggregator.fit_transform(X)).save(path)
     page = read(path)
     assert page.row("Strata") == ["2; no group has records of two strata"]
     assert "each group has records of at least 3 different units" in page.row("Units")[0]
@@ -212,7 +212,7 @@ def test_numbers_with_missing_values(path):
     X.iloc[::4, 0] = np.nan
     aggregator = MicroAggregator(k=4)
     release = aggregator.fit_transform(X)
-    make_report(X, release, aggregator, path)
+    make_report(aggregator, X, release).save(path)
     page = read(path)
     assert page.row("Missing in the original") == ["8% of the cells, in 25% of the records"]
     assert page.row("a")[0] == "number"
@@ -228,11 +228,11 @@ def test_certificate(path, estimator):
     X = pd.DataFrame(in_units(60), columns=["a", "b", "c"])
     X.iloc[::4, 0] = np.nan
     release = estimator.fit_transform(X)
-    make_report(X, release, estimator, path, certificate=0.2)
+    make_report(estimator, X, release, certificate=0.2).save(path)
     assert "How close to the optimum" in "".join(read(path).text)
     bound, trace = loss_bound(in_units(60), 4, time_limit=0.2, return_trace=True)
     proven = bound / 2, trace
-    make_report(X, release, estimator, path, certificate=proven)
+    make_report(estimator, X, release, certificate=proven).save(path)
     assert "How close to the optimum" in "".join(read(path).text)
 
 
@@ -246,7 +246,7 @@ def test_certificate(path, estimator):
 )
 def test_tables_that_do_not_match(path, table, aggregator, release, change, message):
     with pytest.raises(ValueError, match=message):
-        make_report(*change(table, release), aggregator, path)
+        make_report(aggregator, *change(table, release)).save(path)
     assert not path.exists()
 
 
@@ -254,4 +254,4 @@ def test_shares_are_not_reported(path, table):
     aggregator = TableAggregator(k=4, categories="shares", **ROLES)
     release = aggregator.fit_transform(table)
     with pytest.raises(ValueError, match=r"with categories='mode' or 'generalize'\.$"):
-        make_report(table, release, aggregator, path)
+        make_report(aggregator, table, release).save(path)

@@ -88,7 +88,7 @@ def code_in(path):
 def test_code(tmp_path, estimator, X, arguments):
     release = estimator.fit_transform(X, **arguments)
     roles = {name: values for name, values in arguments.items() if name != "y"}
-    path = make_report(X, release, estimator, tmp_path / "report.html", **roles)
+    path = make_report(estimator, X, release, **roles).save(tmp_path / "report.html")
     variables = {"X": X, **arguments}
     exec(code_in(path), variables)
     if isinstance(release, pd.DataFrame):
@@ -103,7 +103,7 @@ def test_values_of_the_table_are_variables(tmp_path):
     aggregator = TableAggregator(k=4, hierarchies=hierarchies, ordinal=ordinal)
     X = WARDS.fillna("Surgery")
     release = aggregator.fit_transform(X)
-    path = make_report(X, release, aggregator, tmp_path / "report.html")
+    path = make_report(aggregator, X, release).save(tmp_path / "report.html")
     variables = {"X": X, "hierarchies": hierarchies, "ordinal": ordinal}
     exec(code_in(path), variables)
     assert_frame_equal(variables["release"], release)
@@ -123,7 +123,7 @@ Halves.__module__ = "__main__"
 def test_what_cannot_be_imported_is_a_variable(tmp_path):
     aggregator = MicroAggregator(k=4, builder=Halves(), refiner=None)
     release = aggregator.fit_transform(NUMBERS)
-    path = make_report(NUMBERS, release, aggregator, tmp_path / "report.html")
+    path = make_report(aggregator, NUMBERS, release).save(tmp_path / "report.html")
     variables = {"X": NUMBERS, "builder": Halves()}
     exec(code_in(path), variables)
     np.testing.assert_array_equal(variables["release"], release)
@@ -133,14 +133,16 @@ def test_what_cannot_be_imported_is_a_variable(tmp_path):
 def test_long_lists_are_complete(tmp_path):
     X = pd.DataFrame(np.random.RandomState(0).normal(size=(30, 45))).add_prefix("measurement_")
     aggregator = TableAggregator(k=4, quasi_identifiers=list(X.columns), refiner=None)
-    path = make_report(X, aggregator.fit_transform(X), aggregator, tmp_path / "report.html")
+    path = make_report(aggregator, X, aggregator.fit_transform(X)).save(tmp_path / "report.html")
     assert all(repr(name) in code_in(path) for name in X.columns)
 
 
 @pytest.mark.slow
 def test_empty_settings_are_not_shown(tmp_path):
     aggregator = TableAggregator(k=4, hierarchies={}, column_weights={})
-    path = make_report(WARDS, aggregator.fit_transform(WARDS), aggregator, tmp_path / "report.html")
+    path = make_report(aggregator, WARDS, aggregator.fit_transform(WARDS)).save(
+        tmp_path / "report.html"
+    )
     html = path.read_text(encoding="utf-8")
     assert "Hierarchies" not in html
     assert "{}" not in html

@@ -41,7 +41,7 @@ STRATA = pd.Series(np.where(rng.random_sample(N) < 0.5, "northland", "southland"
 @pytest.fixture
 def report(tmp_path):
     def report(estimator, release, table=X, **parameters):
-        path = make_report(table, release, estimator, tmp_path / "report.html", **parameters)
+        path = make_report(estimator, table, release, **parameters).save(tmp_path / "report.html")
         return Reader(path.read_text(encoding="utf-8"))
 
     return report
@@ -264,7 +264,9 @@ def test_no_sensitive_value_is_in_it(tmp_path):
     aggregator = MicroAggregator(K, privacy=privacy, random_state=0)
     roles = {"sensitive": SENSITIVE, "unit": UNIT, "strata": STRATA}
     release = aggregator.fit_transform(X, **roles)
-    path = make_report(X, release, aggregator, tmp_path / "r.html", unchanged=SENSITIVE, **roles)
+    path = make_report(aggregator, X, release, unchanged=SENSITIVE, **roles).save(
+        tmp_path / "r.html"
+    )
     html = path.read_text(encoding="utf-8")
     salaries = SENSITIVE["salary"]
     for value in [*SENSITIVE["diagnosis"], *salaries, *map("{:,}".format, salaries), *UNIT]:

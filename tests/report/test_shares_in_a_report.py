@@ -26,7 +26,7 @@ MARK = "\N{CHECK MARK}"
 def report(tmp_path):
     def report(X, estimator, release=None, **parameters):
         release = estimator.fit_transform(X) if release is None else release
-        path = make_report(X, release, estimator, tmp_path / "report.html", **parameters)
+        path = make_report(estimator, X, release, **parameters).save(tmp_path / "report.html")
         return Reader(path.read_text(encoding="utf-8"))
 
     return report
@@ -104,7 +104,7 @@ def test_whole_percents(report, k, bound, known):
 def test_a_bound_has_no_bar(tmp_path):
     X = np.random.default_rng(2).normal(size=(30, 2))
     aggregator = MicroAggregator(10)
-    path = make_report(X, aggregator.fit_transform(X), aggregator, tmp_path / "report.html")
+    path = make_report(aggregator, X, aggregator.fit_transform(X)).save(tmp_path / "report.html")
     html = path.read_text(encoding="utf-8")
     bounds = re.findall(r"<td[^>]*>(?:fewer|all but).*?</td>", html)
     assert bounds

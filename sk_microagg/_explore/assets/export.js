@@ -6,6 +6,16 @@ function messages(warnings) {
   return warnings.map((words) => make("p", { class: "message", "data-kind": "warning" }, words));
 }
 
+const SCENARIO = ["recipient", "release_model", "threshold", "justification", "reviewed_by", "review_date"];
+
+/** What was written into the form about the scenario; null if nothing was. */
+function readScenario() {
+  const given = Object.fromEntries(SCENARIO.map((name) => [name, byId(`scenario-${name}`).value.trim()]).filter(([, text]) => text !== ""));
+  const isEmpty = Object.keys(given).every((name) => name === "release_model");
+  if (given.threshold !== undefined) given.threshold = Number(given.threshold.replace(",", "."));
+  return isEmpty ? null : given;
+}
+
 export class Export {
   #exists = [];
   #isPossible = false;
@@ -25,7 +35,7 @@ export class Export {
         changed();
       });
     }
-    for (const id of ["report-certificate", "overwrite"]) byId(id).addEventListener("input", () => changed());
+    for (const id of ["report-certificate", "scenario", "overwrite"]) byId(id).addEventListener("input", () => changed());
     byId("copy").addEventListener("click", () => this.#copy());
     byId("export-start").addEventListener("click", () => {
       this.#startClock();
@@ -49,6 +59,8 @@ export class Export {
     return {
       release: byId("release-name").value,
       report: hasReport ? byId("report-name").value : null,
+      scenario: hasReport ? readScenario() : null,
+      analysis: hasReport && !isKaim ? byId("analysis").value.split("\n").map((line) => line.trim()).filter(Boolean) : [],
       certificate: hasReport && !isKaim && seconds !== "" ? Number(seconds) : null,
       overwrite: this.#exists.length > 0 && byId("overwrite").checked,
     };
@@ -58,6 +70,7 @@ export class Export {
   update(isKaim) {
     const hasReport = byId("report-wanted").checked;
     byId("report-name").disabled = !hasReport;
+    for (const field of byId("scenario").querySelectorAll("input, select, textarea")) field.disabled = !hasReport;
     byId("report-certificate").disabled = !hasReport || isKaim;
     setText(byId("report-certificate-reason"), isKaim ? "Not with generalization." : hasReport ? "" : "Only in a report.");
     this.#enable();

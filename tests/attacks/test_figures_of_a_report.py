@@ -1,0 +1,67 @@
+"""Figures of a report, for an intruder who knows all records but one value."""
+
+import numpy as np
+import pytest
+
+from sk_microagg.report._utility import _moments, analyze
+
+# Changes of the unknown value that are tried, in standard deviations of its column.
+CHANGES = np.linspace(-2, 2, 33)
+TRUE = len(CHANGES) // 2
+
+
+def figures(X, y):
+    """What a report says of the original: mean, deviation, and coefficients of a regression."""
+    columns = {"a": (X[:, 0],) * 2, "b": (X[:, 1],) * 2, "y": (y, y)}
+    regression = analyze("y ~ a + b", columns, 5, None, str)
+    assert len(regression.terms) == 3
+    moments = [(each.before, each.step) for each in _moments(y, y, None)]
+    return moments + [
+        (one.estimate, one.low, one.high, one.step) for _, one, _, _ in regression.terms
+    ]
+
+
+def width(agrees):
+    """How far changes around none at all agree with what was published."""
+    low = high = TRUE
+    while low > 0 and agrees[low - 1]:
+        low -= 1
+    while high < len(CHANGES) - 1 and agrees[high + 1]:
+        high += 1
+    return CHANGES[high] - CHANGES[low]
+
+
+@pytest.mark.slow
+def test_no_figure_gives_a_value_of_a_record():
+    widths, together = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n = (80, 200)[seed % 2]
+        X = rng.normal(size=(n, 2)) if seed % 4 < 2 else rng.lognormal(size=(n, 2))
+        y = X @ [1.0, -0.5] + rng.normal(size=n)
+        published = figures(X, y)
+        for record in rng.choice(n, 20, replace=False):
+            agrees = []
+            for change in CHANGES:
+                other = y.copy()
+                other[record] += change * y.std()
+                found = zip(figures(X, other), published, strict=True)
+                agrees.append([one == true for one, true in found])
+            agrees = np.array(agrees)
+            widths.append([width(of_figure) for of_figure in agrees.T])
+            together.append(width(agrees.all(axis=1)))
+    # Rounding leaves at least half a deviation open by each figure, and mostly more than two.
+    assert np.min(widths) >= 0.5
+    assert np.quantile(widths, 0.05) >= 2
+    # All figures together say more, but not the value.
+    assert np.min(together) >= 0.25
+    assert np.median(together) >= 2
+
+
+def test_exact_figures_would_give_it():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=80)
+    exact, known = y.mean(), np.delete(y, 7)
+    assert np.isclose(exact * len(y) - known.sum(), y[7])
+    mean, _ = _moments(y, y, None)
+    assert abs(mean.before * len(y) - known.sum() - y[7]) > y.std() / 4
