@@ -48,6 +48,8 @@ def _without_secrets(request: ReleaseRequest) -> ReleaseRequest:
         for name in ("input", "output", "report", "hierarchies", "series")
         if (path := getattr(request, name)) is not None
     }
+    if isinstance(request.scenario, str) and not request.scenario.startswith("{"):
+        paths["scenario"] = Path(request.scenario).name
     ordinal = {name: order and ["…"] for name, order in request.ordinal.items()}
     return request.replace(**paths, ordinal=ordinal, erase=["…"] if request.erase else [])
 
@@ -100,8 +102,8 @@ def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str
         if getattr(request, name) != usual[name]:
             arguments += _option(SHELL.option(Option(name)), getattr(request, name))
     if request.scenario is not None:
-        arguments += ["--scenario", _scenario_text(request.scenario)]
-    arguments += [f"--analysis={_quoted(formula)}" for formula in request.analysis]
+        arguments.append(f"--scenario={_scenario_text(request.scenario)}")
+    arguments += [f"--analysis={formula}" for formula in request.analysis]
     for name in ("na", "erase"):
         listed = getattr(request, name)
         arguments += [f"--{name}={_quoted(text) if text else _in_quotes(text)}" for text in listed]
@@ -121,9 +123,9 @@ def _for_windows(argument: str) -> str:
 
 
 def _scenario_text(scenario: Any) -> str:
-    """The file of a scenario, without its folder, or its parameters as JSON."""
-    if isinstance(scenario, str) and not scenario.startswith("{"):
-        return Path(scenario).name
+    """The file of a scenario, or its parameters as JSON."""
+    if isinstance(scenario, str):
+        return scenario
     given = scenario if isinstance(scenario, Mapping) else asdict(scenario)
     return json.dumps({k: v for k, v in given.items() if v not in (None, "", {})}, default=str)
 

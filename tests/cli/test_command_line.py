@@ -116,6 +116,8 @@ def test_all_other_settings_are_read_back(on_posix):
         n_jobs=-2,
         engine="dask",
         report="-r.html",
+        scenario="folder/-s.toml",
+        analysis=["income ~ age, in years", "a ~ `b + c`"],
         shuffle=True,
         overwrite=True,
         series="-s",
