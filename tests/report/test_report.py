@@ -99,7 +99,8 @@ def test_facts_of_numbers(path, searched, release):
         row = page.row(name)
         assert row[:2] == [percent(loss), percent(changes["variance_ratio"][j])]
         assert row[4] == signed(changes["median_change"][j], decimals=1)
-        assert page.row(name, 2) == [whole_percent(near[j]), whole_percent(ranks[j])]
+        # After its mean and deviation.
+        assert page.row(name, 3) == [whole_percent(near[j]), whole_percent(ranks[j])]
     assert f"{correlation_change(PATIENTS, release).largest:.2f} at most" in "".join(page.text)
 
 
