@@ -108,7 +108,10 @@ def test_a_report_tells_how_often_attacks_succeed_where_enough_people_are_affect
     known = visits[["age", "weight"]]
     shares = interval_disclosure(known, release), rank_disclosure(known, release)
     for name, near, ranked in zip(known, *shares, strict=True):
-        assert page.row(name, 2) == [whole_percent(near), whole_percent(ranked)]
+        assert page.row(name, 3) == [
+            whole_percent(near),
+            whole_percent(ranked),
+        ]  # after its mean and deviation
         guessed = attribute_inference(release, known, name)
         told = page.row(f"Attribute, {name}")[:2]
         assert told == [whole_percent(guessed.success), whole_percent(guessed.baseline)]

@@ -41,7 +41,8 @@ def test_files(fails, write, tmp_path, name, content, message):
 OPTIONS = [
     (
         "--report x.pdf",
-        "--report x.pdf must end in .html or .htm: reports are written as HTML. A browser prints "
+        "--report x.pdf must end in .html, .htm or .json: reports are written as HTML or JSON. A "
+        "browser prints "
         "them as PDF.",
     ),
     ("--sheet one", "--sheet one is for Excel files, but t.csv is none."),

@@ -281,7 +281,7 @@ class Warned(list):
 
 def test_one_question_for_all_columns():
     lines, messages = {"code": "9 rows", "patient": "8 rows", "who": "7 rows"}, Warned()
-    warn_of_several_rows(lines, True, messages)
+    warn_of_several_rows(lines, messages)
     [message] = messages
     assert message.column == "patient"
     assert str(message).endswith("Pass unit='patient'. The same holds for code and who")

@@ -399,7 +399,7 @@ def test_a_constraint_that_has_no_option(release, visits, tmp_path):
 def test_every_group_is_checked_whichever_figure_is_the_worst():
     labels, values = np.array([0, 0, 1, 1]), pd.DataFrame({"ill": ["flu", "gout", "flu", "flu"]})
     nothing = pd.DataFrame(index=range(4))
-    demands = Demands([Concentration(column="ill")], values, None, nothing)
+    demands = Demands([Concentration(column="ill")], values, None, nothing, None, nothing)
     with pytest.raises(RequestError) as caught:
         demands.check(labels, 2)
     assert caught.value.code == "violated"

@@ -147,6 +147,10 @@ def test_what_is_said_of_each_column(release, patients, tmp_path):
     assert "empty where most are missing" in dask["age"]["released"]
     assert dask["zip"]["recognized"] == "declared as categories"
     assert memory.pop("empty")["released"] == dask.pop("empty")["released"] == "empty cells"
+    for column in memory.values():
+        column["released"] = column["released"].partition("; missing: ")[
+            0
+        ]  # counted in memory only
     assert dask == memory
     line = "rooms: number (type uint8); released: mean, rounded to integers"
     assert line in summary.facts["columns"].text

@@ -127,7 +127,9 @@ def test_a_cell_is_empty_where_most_are_missing(release, write, tmp_path, cells)
     path = write("t.csv", "\n".join(["n,x", *rows]))
     _, about = release(path, tmp_path / "out.csv", k=4).to_dict()["columns"]
     assert cells(tmp_path / "out.csv")["x"] == ["6"] * 4 + [""] * 4
-    assert about["released"] == "mean, rounded to integers, empty where most are missing"
+    assert about["released"] == (
+        "mean, rounded to integers, empty where most are missing; missing: 50% before, 50% after"
+    )
 
 
 def test_shares(released):
