@@ -69,6 +69,14 @@ class Report:
     It holds figures and pictures that may be published, and no record. As the last line of a cell,
     a notebook shows it.
 
+    Parameters
+    ----------
+    page : str
+        The page, in HTML.
+
+    document : dict
+        The figures, as `to_dict` returns them.
+
     See Also
     --------
     make_report : Returns one.

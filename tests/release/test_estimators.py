@@ -16,7 +16,7 @@ from sk_microagg.release._estimators import check_method, make_estimator, make_r
 
 NUMBER = Column("a", "number", "", np.array([1.0, np.nan]), NumberNotation(2))
 TEXT = Column("b", "category", "", np.array(["x", None], dtype=object))
-NO_DEMANDS = Demands(None, pd.DataFrame(), None, pd.DataFrame())
+NO_DEMANDS = Demands(None, pd.DataFrame(), None, pd.DataFrame(), None, pd.DataFrame())
 
 
 def request_of(**settings):
@@ -49,7 +49,7 @@ def test_settings_of_the_user():
 def test_roles():
     unit = pd.Series([1, 2], name="person")
     sensitive, strata = pd.DataFrame({"ill": [0, 1]}), pd.DataFrame({"region": ["n", "s"]})
-    estimator = make(demands=Demands(None, sensitive, unit, strata))
+    estimator = make(demands=Demands(None, sensitive, unit, strata, None, pd.DataFrame()))
     assert (estimator.sensitive, estimator.strata) == (["ill"], ["region"])
     assert estimator.unit == "person"
 
