@@ -189,8 +189,12 @@ def test_tables_of_other_libraries(path, tmp_path, form):
     make_report(aggregator, X, aggregator.fit_transform(X)).save(other_path)
     page, other = read(path), read(other_path)
     for name, other_name in zip(["age", "income", "ward", "smoker"], names, strict=True):
-        assert page.row(name) == other.row(other_name)
-        assert page.row(name, 2) == other.row(other_name, 2)
+        rows, others = (
+            [r[1:] for r in p.rows if r and r[0] == n]
+            for p, n in ((page, name), (other, other_name))
+        )
+        assert rows == others
+        assert len(rows) >= 2
     assert page.row("Linked to the right row") == other.row("Linked to the right row")
 
 
