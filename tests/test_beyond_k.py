@@ -278,7 +278,8 @@ def test_shares_of_units_in_blocks_and_strata():
     strata = np.arange(1200) % 2
     aggregator = MicroAggregator(3, privacy=UnitShare(0.3), block_size=300, refiner=FAST)
     labels = aggregator.fit_predict(X, unit=units, strata=strata)
-    assert max(map(oracle.largest_share, groups_of(labels, units))) <= 0.3
+    # Three in ten are accepted, and as a fraction a little more than 0.3.
+    assert float(max(map(oracle.largest_share, groups_of(labels, units)))) <= 0.3
     assert max(len(set(group)) for group in groups_of(labels, strata)) == 1
     assert labels.max() > 50
 
