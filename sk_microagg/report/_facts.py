@@ -199,7 +199,7 @@ def collect_facts(
         attacks=None
         if risk is None
         else measure_attacks(pair, estimator, fewest, {**refit, "pair": pair}, units),
-        utility=None if pair is None else measure_utility(pair, shown, units),
+        utility=None if pair is None else measure_utility(pair, shown, fewest, units),
         analyses=_analyses(formulas, pair, unchanged, fewest, units),
         scenario=None if scenario is None else scenario.as_dict(),
         risks=(IdentityRisks.measure(original, weight, units, fewest), after),

@@ -3,13 +3,15 @@
 A figure of the original is rounded to a step that is at least its standard error, and at least the
 largest change that leaving out one person makes; confidence intervals are multiples of that step.
 Somebody who knows all other records can then compute a value from no figure to better than such a
-step hides: see tests/attacks/test_figures_of_a_report.py.
+step hides: see tests/attacks/test_figures_of_a_report.py. Columns with known values of fewer people
+than a report may speak of have no figures.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import compress
 from math import ceil, isfinite, log10
 from typing import Any
 
@@ -18,7 +20,7 @@ from scipy.stats import t as student
 from sklearn.tree import DecisionTreeClassifier
 
 from sk_microagg._model._points import SparsePoints
-from sk_microagg._utils._statistics import n_people
+from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg._utils._typing import Array, Floats
 from sk_microagg.metrics import propensity_mse
 from sk_microagg.metrics._attribute_inference import draw_records
@@ -115,17 +117,21 @@ def largest_change(influence: Floats, units: Array | None) -> float:
     return float(np.abs(influence).max(initial=0.0))
 
 
-def measure_utility(pair: Pair, names: list[str], units: Array | None) -> UtilityFacts:
-    """Measure a release of averages."""
-    columns = list(pair.columns())
-    lines = [j for j, (_, _, is_line) in enumerate(columns) if is_line]
-    shown = dict(zip(range(len(columns)), names, strict=True))
-    moments = [_moments(*columns[j][:2], units) for j in lines]
+def measure_utility(pair: Pair, names: list[str], fewest: int, units: Array | None) -> UtilityFacts:
+    """Measure a release of averages, in columns with at least `fewest` known values."""
+    on_a_line = [
+        (name, before, after)
+        for name, (before, after, is_line) in zip(names, pair.columns(), strict=True)
+        if is_line
+    ]
+    shown = [(~np.isnan(before)).sum() >= fewest for _, before, _ in on_a_line]
+    names = [name for name, _, _ in compress(on_a_line, shown)]
+    moments = [_moments(before, after, units) for _, before, after in compress(on_a_line, shown)]
     return UtilityFacts(
-        names=[shown[j] for j in lines],
+        names=names,
         means=[mean for mean, _ in moments],
         deviations=[deviation for _, deviation in moments],
-        correlations=_correlations(pair, [shown[j] for j in lines], units),
+        correlations=_correlations([X[:, shown] for X in pair.numbers()], names, units),
         propensity_ratio=propensity_ratio(pair),
     )
 
@@ -133,7 +139,7 @@ def measure_utility(pair: Pair, names: list[str], units: Array | None) -> Utilit
 def _moments(values: Floats, released: Floats, units: Array | None) -> tuple[Rounded, Rounded]:
     """Mean and standard deviation before and after, of known values."""
     known = ~np.isnan(values)
-    units = None if units is None else units[known]
+    units = take_units(units, known)
     values, released = values[known], released[~np.isnan(released)]
     n = len(values)
     spread, after = (
@@ -152,10 +158,9 @@ def _moments(values: Floats, released: Floats, units: Array | None) -> tuple[Rou
 
 
 def _correlations(
-    pair: Pair, names: list[str], units: Array | None
+    tables: list[Floats], names: list[str], units: Array | None
 ) -> list[tuple[str, str, Rounded]]:
     """Correlations before and after of the pairs of columns where they differ most."""
-    tables = pair.numbers()
     scaled = [_standardized(table) for table in tables]
     n = len(scaled[0])
     before, after = (table.T @ table / n for table in scaled)

@@ -1,8 +1,13 @@
 """Figures of a report, for an intruder who knows all records but one value."""
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 
+from sk_microagg import TableAggregator
+from sk_microagg.report import make_report
 from sk_microagg.report._utility import _moments, analyze
 
 # Changes of the unknown value that are tried, in standard deviations of its column.
@@ -65,3 +70,15 @@ def test_exact_figures_would_give_it():
     assert np.isclose(exact * len(y) - known.sum(), y[7])
     mean, _ = _moments(y, y, None)
     assert abs(mean.before * len(y) - known.sum() - y[7]) > y.std() / 4
+
+
+@pytest.mark.parametrize("n_known", [1, 4])
+def test_a_value_that_few_people_have_is_not_told(n_known):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(20, 80, 100), "size": rng.normal(size=100)})
+    table["pay"] = np.where(np.arange(100) < n_known, 98765.4321, np.nan)
+    aggregator = TableAggregator(k=5)
+    report = make_report(aggregator, table, aggregator.fit_transform(table))
+    told = json.dumps(report.to_dict()) + report.to_html().replace(",", "")
+    assert "98765" not in told
+    assert "size" in json.dumps(report.to_dict()["utility"])
