@@ -235,6 +235,11 @@ def check_series(aggregator: Any, hold: Any, leavers: Any) -> None:
         raise TypeError(f"aggregator must be a TableAggregator, got {kind}.")
     if aggregator.unit is None:
         raise ValueError("unit=None must be the column that says who people are, in a series.")
+    if aggregator.weight is not None:
+        raise ValueError(
+            f"weight={aggregator.weight!r} must be None in a series: means of newcomers would be "
+            "weighted, and those of groups that stay would not change with the weights."
+        )
     if aggregator.categories == "shares":
         raise ValueError("categories='shares' must be another one in a series: columns would vary.")
     if isinstance(hold, bool) or not isinstance(hold, int | float) or not 0 <= hold < 1:

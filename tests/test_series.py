@@ -263,6 +263,8 @@ def test_errors():
         ReleaseSeries(TableAggregator())
     with pytest.raises(ValueError, match=r"^categories='shares'"):
         series_of(categories="shares")
+    with pytest.raises(ValueError, match=r"^weight='size'"):
+        series_of(weight="size")
     for hold in (-0.1, 1.0, True, "0.1", None):
         with pytest.raises(ValueError, match=rf"^hold={hold!r} must be a number from 0 to below 1"):
             series_of(hold=hold)
