@@ -436,7 +436,8 @@ def test_mixed_benchmark_compares_releases(tmp_path, data_folder, monkeypatch):
 @end_to_end
 def test_constraints_benchmark_measures_costs_and_losses(tmp_path, data_folder, monkeypatch):
     monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
-    options = ["--n", "300", "--d", "2", "--sensitive", "FICA", "--t", "0.25", "-q", "2"]
+    options = ["--n", "300", "--d", "2", "--sensitive", "FICA", "--t", "0.25", "--columns", "2"]
+    options += ["--k", "3"]
     printed, results = run(
         "constraints.py", *options, "--seconds", "0.5", "--json", tmp_path / "results.json"
     )
@@ -451,6 +452,13 @@ def test_constraints_benchmark_measures_costs_and_losses(tmp_path, data_folder, 
     built, default, annealed = results["census"]
     assert [cell["method"] for cell in results["census"]] == constraints.METHODS
     assert max(default["loss_percent"], annealed["loss_percent"]) < 0.6 * built["loss_percent"]
+    assert [cell["n_violating"] for cell in results["business"]] == [146, 121, 65, 43, 38, 11]
+    assert all(cell["is_met"] for cell in results["business"])
+    ours, merged = (
+        sum(cell[name] for cell in results["business"])
+        for name in ("annealed_percent", "merged_percent")
+    )
+    assert ours < 0.79 * merged
 
 
 @end_to_end
