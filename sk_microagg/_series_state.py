@@ -68,7 +68,7 @@ class Today:
         texts = [json.dumps(row) for row in zip(*columns, strict=True)]
         return cls(values, people, firsts, texts, cells)
 
-    def of(self, mask: Booleans) -> Array:
+    def take_units(self, mask: Booleans) -> Array:
         """The units of some people."""
         return self.units[self.firsts[mask]]
 
@@ -170,8 +170,8 @@ class SeriesState:
             units[order],
             owners[order],
             labels[order],
-            today.of(people.is_new & (people.of_today < 0)),
-            today.of(~people.is_new & (people.of_today < 0)),
+            today.take_units(people.is_new & (people.of_today < 0)),
+            today.take_units(~people.is_new & (people.of_today < 0)),
             int(people.have_left.sum()),
             people.n_changed,
             int(is_bad.sum()),
