@@ -207,10 +207,7 @@ class Method:
         return labels
 
     def with_constraints(self, rules: Rules, builder: object) -> Method:
-        """Return the method under rules; raise an error if the refiner does not keep to them.
-
-        `builder` is the parameter: its default is replaced where another one is better.
-        """
+        """Return the method under rules, where a better builder may replace "mdav", the default."""
         if self.refiner is not None:
             check_keeps_rules(self.refiner)
         if isinstance(builder, str) and builder == "mdav":
@@ -222,10 +219,7 @@ class Method:
         return Method(self.k, Optimal1D(), None) if n_columns == 1 else self
 
     def for_a_block(self, share_of_time: float = 1.0) -> Method:
-        """Return a copy for one block, with a share of the refiner's time limits.
-
-        It is silent and uses one thread: the other threads work on other blocks.
-        """
+        """Return a silent copy for one block, with a share of the refiner's time limits."""
         method = self.with_share_of_time(share_of_time)
         for parameter in _parameters(method.refiner):
             name = parameter.rsplit("__", 1)[-1]

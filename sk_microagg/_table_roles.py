@@ -147,10 +147,7 @@ def replace_columns(
 
 
 def _without_unused_categories(column: Series) -> Series:
-    """A column that is released unchanged, whose type does not list what nobody has.
-
-    Such a category may be that of a person who was filtered out. The order of a type is kept.
-    """
+    """The column without unordered categories that nobody has: they may be of people left out."""
     if hasattr(column.dtype, "categories") and not getattr(column.dtype, "ordered", True):
         return column.cat.remove_unused_categories()
     return column

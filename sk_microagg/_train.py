@@ -343,10 +343,7 @@ def _forget_labels(anonymizer: Estimator) -> None:
 
 
 def _columns_by_name(release: Any, X: Any, anonymizer: Estimator) -> list[Any] | None:
-    """Names of the columns of a release, in its order, if X has the same; None for arrays.
-
-    Raises an error if the columns are others than those of X, or in another order without names.
-    """
+    """Names of the columns of a release, if those of X; None for arrays; an error for others."""
     if is_frame(release) and is_frame(X) and {*release.columns} == {*X.columns}:
         return list(release.columns)
     names = [[f"x{number}" for number in range(release.shape[1])]]  # of columns without names
@@ -383,10 +380,7 @@ def _check_units(release: Any, X: Any, columns: list[Any] | None, anonymizer: Es
 
 
 def _check_takes_missing(estimator: Estimator, X: Any) -> None:
-    """Let an estimator raise its error if it does not take missing values, which X has.
-
-    A release may have none all the same, so that only predictions would fail.
-    """
+    """Let an estimator raise its error if only predictions would meet missing values of X."""
     values = np.asarray(without_mask(X))
     if values.dtype.kind == "f" and np.isnan(values).any():
         estimator.predict(values[np.isnan(values).any(axis=1)][:1])

@@ -150,10 +150,7 @@ class Master:
         self._has_started = True
 
     def _run_first_order_method(self, best, n_iter):
-        """Iterate on the columns in focus, within the box; return the mean duals.
-
-        The ceiling becomes what they would prove.
-        """
+        """Iterate on the columns in focus; return the mean duals, whose sum becomes the ceiling."""
         scale, lowest, highest = self._box(best)
         self._duals = np.clip(self.completed(self._duals), lowest, highest)
         chosen = self.focus.columns(self.pool, self.cuts)
@@ -233,10 +230,7 @@ class Focus:
         self.records = np.ones_like(self.records)
 
     def narrow(self, cuts, n_new, pool, use, settings):
-        """Bring the last cuts into focus, and records in columns that are used and touch them.
-
-        Return whether they are few; otherwise the focus stays as it is.
-        """
+        """Focus on the last cuts and used columns that touch them; return whether it is small."""
         near = np.zeros_like(self.records)
         near[cuts.sets.member[cuts.sets.start[-1 - n_new] :]] = True
         used = pool.incidence()[use > settings.min_use]

@@ -77,10 +77,7 @@ class Repair:
     def price(
         self, best: Any, duals: Any, cuts: Any, roots: Any, tolerance: Any, deadline: Deadline
     ) -> tuple[Array, Array]:
-        """Find the sets of roots that violate their constraints most, by more than a tolerance.
-
-        Parameters are as those of `run`, and the roots.
-        """
+        """Find the sets of roots that violate their constraints most; parameters as in `run`."""
         if not self._prepare(duals, raised_records(best, duals, cuts), cuts, deadline):
             return np.empty((0, self._k), dtype=np.int32), roots[:0]
         limit = self._settings.max_nodes_to_price
@@ -161,10 +158,7 @@ def scaled(X: Any) -> tuple[Array, int]:
 
 
 def near_records(X, m, deadline=NEVER):
-    """The `m` records nearest to each, itself first, and their squared distances.
-
-    If the deadline comes first, these are of the first records only.
-    """
+    """The `m` records nearest to each, itself first, and their squares; fewer if time is short."""
     near, distances = [np.empty((0, m), dtype=np.intp)], [np.empty((0, m))]
     if deadline.seconds_left() > tree_seconds(X):
         pool = Pool(X)
@@ -185,10 +179,7 @@ def tree_seconds(X):
 
 
 def sum_of_nearest(distances, n):
-    """A lower bound on the sum of the n smallest squared distances of each record to others.
-
-    Parameters are as those of `sums_of_nearest`, of which it is the last sum.
-    """
+    """The last of `sums_of_nearest`: a bound on the sum of the n smallest distances of each."""
     known = distances[:, 1 : n + 1]
     return known.sum(axis=1) + (n - known.shape[1]) * distances[:, -1]
 

@@ -105,10 +105,7 @@ class Scheme:
         return min(max(n_near, 2), self.n)
 
     def _prove_first_bound(self, distances: Array) -> None:
-        """Let the first duals be the shares of records in distances to their k - 1 nearest others.
-
-        Those of records whose neighbors are not known are 0.
-        """
+        """Begin with shares of records in distances to k - 1 near others; 0 if not known."""
         self.best = np.zeros(self.n)
         self.best[: len(distances)] = sum_of_nearest(distances, self.k - 1) / (2 * self.k)
         self.proof.note(safe_sum(self.best))
@@ -216,10 +213,7 @@ class Scheme:
         return duals, n_cuts
 
     def _share_in_focus(self):
-        """The share of what all violated cuts promise that is to be in focus.
-
-        It is less where there may be too little time for one more round like the last one.
-        """
+        """The share of what violated cuts promise that is in focus: less if time is short."""
         needed = self.settings.spare_time * self.seconds_of_round
         left = self.proof.deadline.seconds_left()
         return self.settings.focus_gain * (left / needed if left < needed else 1.0)

@@ -42,10 +42,7 @@ class Sets:
         return self.member[self.start[number] : self.start[number + 1]]
 
     def add(self, members, deadline=NEVER):
-        """Add the sets that are new, given as shape (n_sets, size); return how many were.
-
-        Those for which there is no time are left out.
-        """
+        """Add the sets that are new while there is time, shape (n_sets, size); return how many."""
         keys, first = np.unique(self._keys(members, deadline), return_index=True)
         is_new = ~(_holds(self._known, keys) | _holds(self._elsewhere, keys))
         members = members[first[is_new]]
@@ -132,10 +129,7 @@ def squared_errors(records, members, deadline=NEVER):
 
 
 def _by_blocks(function, members, n_values, deadline):
-    """The numbers that a function gives for sets, in blocks: of the first ones if time is short.
-
-    It handles `n_values` values for each member.
-    """
+    """Numbers that a function gives for sets, by blocks while there is time."""
     block = max(SETTINGS.values_per_block // (members.shape[1] * n_values), 1)
     numbers = [function(members[:0])]
     for first in range(0, len(members), block):
@@ -224,10 +218,7 @@ class Cuts:
         return np.count_nonzero(added)
 
     def _share_at_least(self, some, others, n_shared, deadline):
-        """Which of some sets share at least `n_shared` members with which of others.
-
-        Sets for which there is no time count as sharing nothing.
-        """
+        """Which sets share `n_shared` members with which others; as many as time allows."""
         blocks, transposed = [], others.T.tocsr()
         for first in range(0, some.shape[0], self._settings.sets_per_product):
             if deadline.is_over():

@@ -53,11 +53,7 @@ class Rows:
 def opened_csv(
     source: Any, *, sep: str = ",", is_compressed: bool = False, encoding: str = "utf-8"
 ) -> Iterator[Any]:
-    """Open a CSV file.
-
-    It may begin with a byte order mark. Cells that contain a separator, a quote or the end of a
-    line are in double quotes, and quotes within them are doubled.
-    """
+    """Open a CSV file; it may begin with a byte order mark and have cells in double quotes."""
     name = source_name(source)
     rows: Any = None
     try:

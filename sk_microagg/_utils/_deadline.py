@@ -28,10 +28,7 @@ SECONDS_BETWEEN_TEXTS = {"terminal": 0.1, "notebook": 1.0, "log": 5.0}
 
 
 class Deadline:
-    """The end of a search: a point in time, or the moment at which Ctrl-C asks for it.
-
-    Kernels ask it now and then whether it `is_over`.
-    """
+    """The end of a search, in time or by Ctrl-C: kernels ask now and then if it `is_over`."""
 
     def __init__(self, seconds: float = math.inf, *, grace: float = 0.0) -> None:
         self.start = time.monotonic()
@@ -89,10 +86,7 @@ def is_interrupted() -> bool:
 
 
 def warn_if_interrupted(result: str) -> None:
-    """Warn that Ctrl-C has ended a search; to be called at the end of its block.
-
-    Within another block nothing is said: that one answers for all of its searches.
-    """
+    """Warn at the end of the outermost block that Ctrl-C has ended a search."""
     if is_interrupted() and _is_in_main_thread() and _Requests.n_blocks == 1:
         warn_user(f"The search was interrupted by Ctrl-C: {result}.")
 
@@ -114,10 +108,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def shared_interrupt() -> Iterator[None]:
-    """Let all searches in this block end at the same Ctrl-C, also those that begin after it.
-
-    As long as no search has begun, in any thread, Ctrl-C raises KeyboardInterrupt.
-    """
+    """Let all searches of a block end at the same Ctrl-C; before the first, it raises as usual."""
     is_counted = _is_in_main_thread() and (
         _Requests.n_blocks > 0 or signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
@@ -206,10 +197,7 @@ class ProgressLine:
         self._last_text: str | None = None
 
     def is_due(self) -> bool:
-        """Whether the last text has been shown long enough to be followed by another.
-
-        A log waits before the first one, too: of short work it has the end only.
-        """
+        """Whether the last text was shown long enough; a log waits before the first one, too."""
         now, kind = time.monotonic(), self._kind()
         since = self._start if self._last_due is None and kind == "log" else self._last_due
         if since is not None and now < since + SECONDS_BETWEEN_TEXTS[kind]:
@@ -285,10 +273,7 @@ def _fitted(text: str, width: int) -> str:
 
 
 class ProgressCount:
-    r"""A progress line that counts, and estimates the seconds left; to be used in one thread.
-
-    In the end it has the seconds that the work took.
-    """
+    """A progress line that counts, estimates the seconds left and ends with those it took."""
 
     def __init__(self, n_total: int, unit: str, verbose: int) -> None:
         self.n_total = n_total

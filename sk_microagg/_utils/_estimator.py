@@ -150,11 +150,7 @@ def complete_model(model: object) -> Iterator[None]:
 
 
 def digest(records: Array) -> str:
-    """Return a fingerprint of a whole table, by which to recognize it.
-
-    With it, guesses at the table can be tested, so it must not leave the process: see
-    `TrainingDigestMixin`.
-    """
+    """Return a fingerprint of a table; it tests guesses, so it must not leave the process."""
     fingerprint = sha256(str(records.shape).encode())
     fingerprint.update(np.ascontiguousarray(records, dtype=np.float64).data)
     return fingerprint.hexdigest()[:8]

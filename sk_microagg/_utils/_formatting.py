@@ -64,10 +64,7 @@ def percent(share: float, digits: int = 2) -> str:
 
 
 def whole_percent(share: float) -> str:
-    """A share in whole percents, for shares of records.
-
-    Finer figures would differ between two tables that differ in a single record.
-    """
+    """A share of records in whole percents: finer ones would differ by a single record."""
     return "<1%" if ROUNDING < share < 0.01 else percent(share, digits=1)
 
 
@@ -120,10 +117,7 @@ class FewestOfPeople(int):
 
 
 def fewest_records(k, units=None):
-    """Smallest number of original records that a figure about a release may stand for.
-
-    With `units`, who each record belongs to, a FewestOfPeople.
-    """
+    """Smallest number of records that a figure may stand for; with `units`, a FewestOfPeople."""
     fewest = max(k, FEWEST_RECORDS)
     if units is None:
         return fewest

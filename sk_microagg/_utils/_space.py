@@ -104,10 +104,7 @@ class ScaledSpace:
     def single_values(
         self, missing: Booleans, labels: Labels, units: Array | None = None
     ) -> tuple[Labels, Labels, Floats]:
-        """Where a single value of a group is known, so that its mean in the space would reveal it.
-
-        `missing` is what `fit` or `missing` returned.
-        """
+        """Where a single value of a group is known, so that its mean would reveal it."""
         groups, columns = _known_once(missing, labels, units)
         return groups, columns, self._missing.places[columns]
 
@@ -152,10 +149,7 @@ def _known_once(missing: Booleans, labels: Labels, units: Array | None) -> tuple
 
 
 def fewest_known(k: int) -> int:
-    """How many people must have a value, so that a scaler reveals none of these.
-
-    With k of 1, nothing is anonymized.
-    """
+    """How many people must have a value, so that a scaler reveals none of these."""
     return 1 if k == 1 else max(k, FEWEST_KNOWN)
 
 
@@ -168,10 +162,7 @@ def known_people(records: Array, units: Array | None = None) -> Labels:
 
 
 def make_scaler(scaler: Any, has_target: bool = False) -> Any:
-    """Return a new scaler, from a name or an object, or None.
-
-    With `has_target`, it may be one that is fitted with a target.
-    """
+    """Return a new scaler or None; with `has_target`, it may be fitted with a target."""
     scalers = {"standard": StandardScaler} | ({"target": TargetScaler} if has_target else {})
     if isinstance(scaler, str):
         check_option("scaler", scaler, scalers)
@@ -202,10 +193,7 @@ def _inherits(scaler: Any, base: type) -> bool:
 
 
 def coarsen(scaler: Any, records: Floats, units: Array | None = None, y: Any = None) -> bool:
-    """Round what a fitted scaler that standardizes keeps of columns with missing values.
-
-    Returns whether no exact statistic of these is left.
-    """
+    """Round what a scaler keeps of columns with missing values; return whether all is coarse."""
     if scaler is None or type(scaler) is FunctionTransformer or not np.isnan(records).any():
         return True
     if type(scaler) is Pipeline:

@@ -51,19 +51,13 @@ def total_sum_of_squares(X: Floats) -> float:
 
 
 def share_of_total(squared_errors: float, X: Floats) -> float:
-    """Return squared errors as a share of the total sum of squares of X; 0 if that is 0.
-
-    The share can exceed 1 if the centers are not the means of these records.
-    """
+    """Squared errors as a share of the total sum of squares, above 1 if centers are no means."""
     total = total_sum_of_squares(X)
     return squared_errors / total if total > 0 else 0.0
 
 
 def loss_share(sse: float, total: float) -> float:
-    """Return the information loss of groups replaced by their means; 0 if the total is 0.
-
-    It is at most 1, also in the presence of rounding errors.
-    """
+    """Return the information loss of groups replaced by their means; 0 if the total is 0."""
     return min(float(sse / total), 1.0) if total > 0 else 0.0
 
 
@@ -130,10 +124,7 @@ def means_of_known(
 def too_few_known(
     values: Array, labels: Labels, n_groups: int, units: Array | None = None
 ) -> Booleans:
-    """Mask of the groups whose mean is not released: it is missing instead.
-
-    Most of their values are missing, or all but those of one person, which would be revealed.
-    """
+    """Mask of the groups whose mean is missing: most values are, or all but those of one person."""
     known = ~np.isnan(values)
     sizes = np.bincount(labels, minlength=n_groups)
     n_known = np.bincount(labels[known], minlength=n_groups)

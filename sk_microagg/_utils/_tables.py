@@ -36,10 +36,7 @@ SIMILAR = "(Column|The) .* has values that differ only in case"
 
 
 def as_table(X: Any) -> Any:
-    """The table itself; Arrow tables as DataFrames, lists and masked arrays as arrays of objects.
-
-    In an array of one type, numbers in a list might become text, and masked cells would be visible.
-    """
+    """The table; Arrow tables as DataFrames, lists and masked arrays as arrays of objects."""
     if is_arrow(X):
         return X.to_pandas()
     if has_masked_rows(X):
@@ -65,10 +62,7 @@ def is_arrow(table: Any) -> bool:
 
 
 def columns_of(table: Any, name: str) -> list[Any]:
-    """Columns of a table, each with its own type: a common type might round large integers.
-
-    `name` is the table's name in messages.
-    """
+    """Columns of a table, each with its own type: a common one might round large integers."""
     table = as_table(table)
     if is_frame(table) and 0 not in table.shape:
         cells = getattr(table, "iloc", table)
@@ -109,10 +103,7 @@ def check_types(types: Iterable[type], name: str) -> None:
 
 
 def has_numbers(column: Any) -> bool:
-    """Whether a column has a numeric type, with NaN for missing values.
-
-    Columns of objects may hold numbers, too.
-    """
+    """Whether a column has a numeric type, with NaN for missing values; objects do not count."""
     return isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf"
 
 

@@ -92,10 +92,7 @@ def _exponents(weights: Any) -> Any:
 
 
 def _told_by_forests(points: Any, column_of: Array, y: Array, random: Any) -> tuple[Floats, float]:
-    """How fast the predictions of two quick forests change along each column.
-
-    Also returns up to which share of the largest slope others may be chance.
-    """
+    """Slopes of two quick forests along each column, and which share may be chance."""
     # Few need it, and all would wait for it.
     from sklearn.ensemble import ExtraTreesRegressor
 
@@ -358,10 +355,7 @@ def slopes(
 
 
 def _near(values: Floats, records: Labels, random: Any) -> tuple[Labels, float]:
-    """Return a partner for each record, near to it but different, and the sum of squared distances.
-
-    A record without one is its own partner.
-    """
+    """A partner near to each record but different, or itself, and the sum of squared distances."""
     nearest, least = records.copy(), np.full(len(records), np.inf)
     for partners in random.randint(len(values), size=(N_PARTNERS, len(records))):
         squares = np.sum((values[partners] - values[records]) ** 2, axis=1)

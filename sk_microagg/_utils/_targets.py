@@ -33,10 +33,7 @@ N_STANDARD_ERRORS = 2.0
 
 
 def check_target(y: Any, n_records: int, owner: str) -> Array:
-    """Return a target as an array; raise an error that names y if there is none for the records.
-
-    `owner` is what needs it, in messages.
-    """
+    """Return the target that `owner` needs as an array, or raise an error that names y."""
     if y is None:
         raise ValueError(f"{owner} needs y: it requires y to be passed, but the target y is None.")
     y = as_target(y)
@@ -67,10 +64,7 @@ def _can_be_sorted(y: Array) -> bool:
 
 
 def as_target(y: Any) -> Array:
-    """Return a target as an array, a single column of it as one of one dimension, dates as numbers.
-
-    Dates and times are microseconds, or NaN.
-    """
+    """Return a target as an array, flat if it is one column; dates as microseconds or NaN."""
     y = np.asarray(y)
     if y.dtype.kind == "O":
         y = _without_objects(y)

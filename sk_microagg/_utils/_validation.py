@@ -142,10 +142,7 @@ def check_records(
     estimator: Estimator = None,
     allow_missing: bool = False,
 ) -> Floats:
-    """Return `X` as a C-contiguous array of floats with finite values and squared distances.
-
-    With `allow_missing`, NaN is allowed, and masked values become NaN.
-    """
+    """Return `X` as C-contiguous finite floats; with `allow_missing`, also NaN."""
     if allow_missing:
         X = without_mask(X)
     check_no_hidden_numbers(X, name)
@@ -185,10 +182,7 @@ def without_mask(X: Any) -> Any:
 
 @contextmanager
 def text_explained(X: Any, name: str = "X") -> Iterator[None]:
-    """Say which column holds text, and which estimators take it, or that `X` is not a table.
-
-    The messages of scikit-learn quote cells, which may be a person's name.
-    """
+    """Say which column holds text: messages of scikit-learn quote cells, maybe a person's name."""
     try:
         with dimensions_explained(name):
             yield
@@ -218,10 +212,7 @@ def _place_of_text(X: Any, name: str) -> str:
 
 
 def check_no_hidden_numbers(X: Any, name: str = "X") -> None:
-    """Raise an error for what conversion to floats would hide: masked values and dates.
-
-    Also for columns of the same name, which scikit-learn explains in terms of another library.
-    """
+    """Raise an error for masked values, dates and equal names, which conversion would hide."""
     rows = X if has_masked_rows(X) else [X]
     if any(np.ma.is_masked(row) for row in rows):
         raise ValueError(
@@ -278,10 +269,7 @@ def _labels(X: Any) -> Collection[Any]:
 
 
 def check_partition(labels: ArrayLike, k: int, n_samples: int, source: str) -> Labels:
-    """Return `labels` numbered from 0; raise an error if they are not a k-partition.
-
-    `source` names the labels in the message, such as "labels".
-    """
+    """Return labels numbered from 0; raise an error if they are not a k-partition."""
     labels = np.asarray(labels)
     if labels.shape != (n_samples,) or not np.issubdtype(labels.dtype, np.integer):
         raise ValueError(
@@ -322,10 +310,7 @@ def check_seed(random_state: RandomState) -> Any:
 
 
 def seeds_of_parts(random_state: RandomState, n_parts: int) -> Any:
-    """Return a seed for each part; a single part gets the random state itself.
-
-    None stays None: refiners may have a seed of their own for it.
-    """
+    """Return a seed for each part, or the state itself for one; None stays None."""
     if n_parts == 1 or random_state is None:
         return [random_state] * n_parts
     return check_seed(random_state).randint(np.iinfo(np.int32).max, size=n_parts)

@@ -28,10 +28,7 @@ SUFFIXES_OF_REPORTS = (".html", ".htm", ".json")
 
 
 class TemporaryFolder:
-    """A folder that is removed when the last reference to it is gone.
-
-    Only the process that made the folder removes it: a pickled copy has only the path.
-    """
+    """A folder that goes with the last reference to it; a pickled copy has only the path."""
 
     def __init__(self, inside: FilePath | None, prefix: str) -> None:
         try:
@@ -108,10 +105,7 @@ def released_file(path: FilePath, readers_of: FilePath | None = None) -> Iterato
 
 @contextmanager
 def released_folder(path, readers_of=None):
-    """Give a folder to fill, next to `path`; rename it to `path` on success, else remove it.
-
-    The complete folder is readable by those who can read `readers_of`.
-    """
+    """As `released_file`, for a folder to fill that must not exist."""
     path = Path(path)
     if path.exists():
         raise FileExistsError(f"path={str(path)!r} exists: choose another, or remove it first.")

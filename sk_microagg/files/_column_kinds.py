@@ -204,10 +204,7 @@ def column_of_type(
     *,
     rounds_floats: bool = True,
 ) -> Column:
-    """Recognize the kind of a column by its type.
-
-    If asked to, means of floats are rounded to the decimals of the column.
-    """
+    """Recognize the kind of a column by its type; if asked to, find the decimals of floats."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
     kind = cells.type

@@ -88,10 +88,7 @@ def _read_rows(rows: Any, path: str, sep: str | None, header: str, *, is_plain: 
 
 
 def _read_by_arrow(path: str, sep: str, n_columns: int) -> pa.Table | None:
-    """The cells of all rows, as pyarrow reads them many times faster; None where it may differ.
-
-    It does not complain about quotes that are wrong, and quotes the row that has a wrong length.
-    """
+    """The cells of all rows, as pyarrow reads them many times faster; None if it may differ."""
     with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
         if content.find(b'"') >= 0 or content.find(b"\0") >= 0:
             return None
@@ -124,11 +121,7 @@ def _check_separator(path: str, cell: str) -> None:
 def _of_length(
     names: list[str], records: Iterable[list[str]], rows: Any, path: str
 ) -> Iterator[list[str]]:
-    """The records, with as many cells as there are names.
-
-    Some programs end every row with a separator: empty cells at the end that have no name count for
-    nothing.
-    """
+    """The records, with as many cells as names: some programs end rows with separators."""
     n_cells = len(names)
     n_named = next((n for n in range(n_cells, 0, -1) if names[n - 1]), n_cells)
     for record in records:
@@ -214,10 +207,7 @@ def made_names(n_columns: int) -> list[str]:
 
 
 def holds_names(row: list[str], header: str) -> bool:
-    """Whether the first row of a file is its header: "check", "given", "none" or "none or made".
-
-    The last one means that it is a header only if it holds names of `made_names`.
-    """
+    """Whether the first row is a header; with "none or made", only if it holds `made_names`."""
     if header == "none or made":
         matches = [MADE_NAME.fullmatch(cell) for cell in row]
         numbers = [int(match[1]) for match in matches if match]
@@ -226,10 +216,7 @@ def holds_names(row: list[str], header: str) -> bool:
 
 
 def header_of_release(header: str) -> str:
-    """What is known about the header of a release, given that of the original.
-
-    The release of a file without a header has names of `made_names`, without the dropped columns.
-    """
+    """What is known about a release's header: without one in the original, it has `made_names`."""
     return "none or made" if header == "none" else header
 
 

@@ -39,10 +39,7 @@ TYPES = [
 
 
 def read_xlsx(path: str, format: Format) -> tuple[pa.Table, FileStyle]:
-    """Read a sheet of an Excel file, and the formats in which Excel shows its columns.
-
-    These are of numbers, dates or truth values; all others are text.
-    """
+    """Read a sheet as columns of numbers, dates, truth values or text, and how Excel shows them."""
     openpyxl = _imported_for(path)
     try:
         book = openpyxl.load_workbook(path, data_only=True)

@@ -112,10 +112,7 @@ def cannot_write(path: str, why: str | Exception) -> RequestError:
 
 
 def check_target(path: str, others: list, *, overwrite: bool) -> None:
-    """Raise unless a file may be written, in any case none of some others.
-
-    It is called before work that may take long.
-    """
+    """Raise, before long work, unless a file may be written, in any case none of some others."""
     if is_standard(path):
         return
     target = Path(path)

@@ -282,10 +282,7 @@ def _about(n_cells: int, texts: Texts) -> tuple[str, bool]:
 
 
 def _marker(texts: Texts, odd: np.ndarray) -> str | None:
-    """The most frequent of some texts that is used for missing values; None if there is none.
-
-    Others are not quoted, since they may be what a single person has.
-    """
+    """The most frequent odd text that marks missing values, or None: others may be one person's."""
     found = [
         place for place in np.flatnonzero(odd) if texts.unique[place].as_py().lower() in MARKERS
     ]

@@ -346,10 +346,7 @@ class OrdinalNotation:
         return self.levels[int(rank)]
 
     def around(self, ends: list) -> list | None:
-        """The nearest ranks that may be released and enclose an interval; None if there are none.
-
-        `ends` has its lowest and its highest rank, or the only one, which may be beyond the last.
-        """
+        """The nearest ranks that may be released around an interval of one or two ends, or None."""
         low, high = np.clip([ends[0], ends[-1]], 0, len(self.levels) - 1)
         below, above = self.ranks[self.ranks <= low], self.ranks[self.ranks >= high]
         return [below[-1], above[0]] if len(below) and len(above) else None

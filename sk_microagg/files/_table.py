@@ -65,10 +65,7 @@ class Table:
     def values(
         self, names: list[str], declared: Declared | None = None, *, is_strict: bool = False
     ) -> pd.DataFrame:
-        """Values of the cells of columns as `columns` has them.
-
-        They are numbers, also of dates and ordinals, with NaN where one is missing, or text.
-        """
+        """Numbers, also of dates and ordinals, with NaN where one is missing, or text."""
         columns = self.columns(names, declared, is_strict=is_strict)
         return pd.DataFrame({c.name: c.numbers if c.notation else c.values for c in columns})
 

@@ -29,10 +29,7 @@ def written_columns(
     is_text: bool,
     original: pa.ChunkedArray | None,
 ) -> dict:
-    """What is released for a column, in one column or in several of shares, as it is written.
-
-    Shares are text or numbers. Released categories have the type of the original cells, if given.
-    """
+    """What is released for a column, or its shares, as written; categories as in the original."""
     if column.notation is not None:
         return {column.name: written_cells(release[column.name], column)}
     written = {}
@@ -50,10 +47,7 @@ def written_columns(
 
 
 def written_cells(values: pd.Series, column: Column) -> pa.Array:
-    """Released values as text, or in the type of the column.
-
-    Numbers are rounded. Generalized values are text, in which dates and ordinals are numbers.
-    """
+    """Released values as text or in the column's type; in generalized text, ranks are numbers."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(object)
     elif values.dtype.kind in "iufM":
@@ -75,10 +69,7 @@ def _text_of(values: Any, write: Callable) -> pa.Array:
 
 
 def with_type(column: Column) -> Column:
-    """The column with the type that its numbers or dates have in files with types.
-
-    Ordinals and categories remain text.
-    """
+    """The column with the type of its numbers or dates in files with types; others remain text."""
     if column.type is not None or column.kind not in ("number", "date"):
         return column
     if column.kind == "date":
@@ -166,11 +157,7 @@ def without_unused_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def shuffled(cells: pa.Table) -> pa.Table:
-    """A table with its rows in random order.
-
-    The operating system draws the order: it cannot be computed from a seed, nor from numbers that
-    are drawn before or after it.
-    """
+    """A table with its rows in an order that the system draws: no seed computes it."""
     order = np.argsort(random_numbers(len(cells)))
     columns = [_taken(column, order) for column in cells.unify_dictionaries().columns]
     return pa.Table.from_arrays(columns, names=cells.column_names)

@@ -39,10 +39,7 @@ from sk_microagg.privacy._strata import Strata
 
 
 class GeneralizedGroups:
-    """The generalized values of each group, its covers, and which group a new record fits best.
-
-    The domains of the columns hold the generalized values and nothing else of the data.
-    """
+    """The generalized values of each group, and which group a new record fits best."""
 
     def __init__(
         self, domains: list[Any], covers: list[list[tuple[Any, ...]]], weights: Floats
@@ -374,11 +371,7 @@ class Generalizer(
         return release
 
     def _intervals(self, X: TableLike) -> Array:
-        """The generalized values of the groups of the training data, with numbers as intervals.
-
-        A model that releases midpoints does not know the ends of intervals, so they are computed
-        again from the data.
-        """
+        """The intervals of groups, from the data again: a model may have midpoints only."""
         roles = self._table_roles
         table = MixedTable(X, self, roles.quasi_identifiers)
         units = self._rules(X, roles, self.k, len(table)).units
@@ -457,10 +450,7 @@ def check_generalizes_all(estimator: Any) -> None:
 
 
 def _mean_loss(losses: Floats, labels: Labels, missing: Booleans, weights: Floats) -> float:
-    """Mean loss per cell, from the losses of the groups. Dropped records lose everything.
-
-    It depends on the release and on which cells are missing, but on no other value.
-    """
+    """Mean loss per cell, from the losses of groups; dropped records lose everything."""
     lost = np.where(missing, 0.0, losses[labels])
     lost[labels < 0] = 1.0
     return float(min(np.average(lost, axis=1, weights=weights).mean(), 1.0))

@@ -222,10 +222,7 @@ class NumberDomain:
         self.loss = np.minimum(widths / self.extent, 1.0)
 
     def encode(self, values: Any) -> Codes:
-        """First and last position of each number; those of its neighbors if it is between two.
-
-        Values that are not numbers have the positions of the root.
-        """
+        """Positions of each number or of its neighbors; those of the root for other values."""
         ranges = np.tile(np.array(self.range_of(()), dtype=np.int32), (len(values), 1))
         values = np.asarray(values)
         if has_numbers(values):

@@ -42,10 +42,7 @@ def interval_text(low: str, high: str) -> str:
 
 
 def interval_of_label(label: str) -> tuple[str, str, bool] | None:
-    """The texts of both ends of an interval, and whether it contains the upper one.
-
-    None if the label is that of a single value.
-    """
+    """The texts of both ends, and whether the upper one is included; None for a single value."""
     found = INTERVAL.fullmatch(label)
     return (found[1], found[2], found[3] == "]") if found else None
 

@@ -43,10 +43,7 @@ def columns_at(X: Any, places: list[int]) -> Any:
 
 
 class MixedTable:
-    """Columns of numbers and categories: known values, and which cells are missing.
-
-    Of `places`, only the columns there; those of others may hold anything.
-    """
+    """Columns of numbers and categories at some `places`: known values, and which are missing."""
 
     def __init__(self, X: Any, estimator: Estimator, places: list[int] | None = None) -> None:
         X = as_table(X)

@@ -140,11 +140,7 @@ def is_on_dask(table: object) -> bool:
 
 
 def row_classes(table: Any, name: str) -> Labels:
-    """Number the classes of equal rows from 0; return the class of each row.
-
-    If all columns are numeric, classes are in lexicographic order. `name` is the table's name in
-    messages.
-    """
+    """Number the classes of equal rows from 0, of numbers in order; return that of each row."""
     columns = columns_of(table, name)
     classes = np.zeros(len(columns[0]), dtype=np.intp)
     for column in columns:

@@ -165,11 +165,7 @@ class MixedPair(Pair):
         )
 
     def columns(self) -> Iterator[tuple[Floats, Floats, bool]]:
-        """Yield original and released values of each column, and whether these lie on a line.
-
-        Numbers and dates do. Other values are numbered, so that they are equal or not. Missing
-        values are NaN.
-        """
+        """Yield numbers and dates, which lie on a line, or codes of values; NaN if missing."""
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         for column in self.encoder.columns:
             cells, released = self.original[column.name], self.released[column.name]

@@ -266,11 +266,7 @@ def _folds(cv: int, n_samples: int, seed: int) -> Iterator[tuple[Labels, Labels]
 def _squared_error(
     estimator: Estimator, X: Floats, release: Floats, train: Labels, test: Labels
 ) -> float:
-    """Sum of squared differences from 1/2 of the probabilities that rows of a fold are released.
-
-    A record and its released row are on the same side: a classifier trained on one of them would
-    assign the other to the same class.
-    """
+    """Squared differences from 1/2 of probabilities in a fold, which has both rows of a record."""
     # The folds run in parallel; threads within a classifier would only compete with each other,
     # above all on a busy machine.
     with threadpool_limits(1, user_api="openmp"):

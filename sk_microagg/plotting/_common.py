@@ -78,10 +78,7 @@ def points_of(estimator: Any, X: Any) -> Floats:
 
 
 def before_and_after(estimator: Any, X: Any) -> tuple[Any, Any, list[str] | None]:
-    """The columns that a fitted estimator anonymized, the release of these, and their names.
-
-    The names are None if they are those of the first table.
-    """
+    """The columns that were anonymized, their release, and their names unless X has them."""
     if not isinstance(estimator, TableAggregator):
         names = None if hasattr(X, "columns") else getattr(estimator, "feature_names_in_", None)
         return X, release_of(estimator.centroids_, estimator.labels_), names

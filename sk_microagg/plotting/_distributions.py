@@ -98,10 +98,7 @@ def _compare_with_text(
 
 
 def _as_numbers(column: Any) -> tuple[Floats | None, str | None]:
-    """The column as floats, with NaN for missing values, and the unit of dates.
-
-    The numbers are None if the column contains other values.
-    """
+    """The column as floats with NaN, or None if it has other values; and the unit of dates."""
     numbers, unit = numbers_of_dates(column)
     return (_plain_numbers(column), None) if unit is None else (numbers, unit)
 
@@ -230,10 +227,7 @@ def _edges(low: float, high: float, n_values: int, are_integers: bool) -> Floats
 
 
 def _starts_of_runs(bins: Labels, n_bins: int, at_least: int, units: Array | None) -> Labels:
-    """Starts of runs of bins with enough records, joined where these are of too few people.
-
-    So runs by people have no edges that runs by records do not have.
-    """
+    """Starts of runs of bins with enough records, joined where these are of too few people."""
     starts = _merge(bins, n_bins, at_least, None)
     if units is None:
         return starts

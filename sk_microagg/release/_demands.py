@@ -146,10 +146,7 @@ def warnings_as_messages(progress: Any) -> Iterator[None]:
 def warn_of_large_units(
     unit: str | None, share: float | None, k: int, progress: Any, least: float | None = None
 ) -> None:
-    """Warn if one unit has a larger share of a group than k units with one row each would have.
-
-    `least` is the least share that can be demanded, None if that is not known, as on Dask.
-    """
+    """Warn if one unit has more of a group than k would; `least`: the least share, None on Dask."""
     if share is None or not is_share_large(share, k):
         return
     proposed, unless = rounded_down(1 / k, 4), ""
