@@ -1,7 +1,9 @@
-"""Common to all displays: colors that differ in lightness, axes and their formats."""
+"""Common to all displays: their base, colors that differ in lightness, axes and their formats."""
+
+from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._model._fitted_groups import release_of
@@ -10,7 +12,7 @@ from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import percent_of_axis
 from sk_microagg._utils._space import scale
 from sk_microagg._utils._tables import import_extra
-from sk_microagg._utils._typing import Array, Axes, Floats
+from sk_microagg._utils._typing import Array, Axes, Figure, Floats
 from sk_microagg._utils._validation import check_records
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.privacy._codes import codes_of
@@ -37,11 +39,34 @@ def import_pyplot() -> ModuleType:
     return plt
 
 
-def axes_for(ax: Axes | None) -> Axes:
-    """The axes to draw on: those given, or new ones in a new figure."""
-    if ax is not None:
-        return ax
-    return import_pyplot().subplots(layout="constrained")[1]
+class Display:
+    """Base of displays on a single axes; a subclass has a method `_draw`."""
+
+    if TYPE_CHECKING:  # what `plot` sets
+        ax_: Axes
+        figure_: Figure
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        display : same type as the display
+            The display.
+        """
+        self.ax_ = import_pyplot().subplots(layout="constrained")[1] if ax is None else ax
+        self.figure_ = self.ax_.figure
+        self._draw(self.ax_)
+        tidy(self.ax_)
+        return self
+
+    def _draw(self, ax: Axes) -> None:
+        raise NotImplementedError
 
 
 def tidy(ax: Axes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,21 +18,13 @@ from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import percent
 from sk_microagg._utils._statistics import group_means, group_sizes
 from sk_microagg._utils._tables import column_names, columns_of, import_extra
-from sk_microagg._utils._typing import (
-    Axes,
-    Estimator,
-    Figure,
-    Floats,
-    Labels,
-    Line2D,
-    TableLike,
-)
+from sk_microagg._utils._typing import Axes, Estimator, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_count, check_records
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.generalization._grid import with_midpoints
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._pairs import are_numbers, standard_deviations
-from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, axes_for, points_of, tidy
+from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, Display, points_of
 
 # More groups would show nothing more, and more rows would not change the plane.
 MOST_GROUPS = 600
@@ -131,7 +123,7 @@ def outline(points: Floats) -> Floats:
         return corners[order[[0, -1]]]
 
 
-class PartitionDisplay:
+class PartitionDisplay(Display):
     """The groups of a partition, in the plane of the first two principal components.
 
     Points are records, crosses are centroids, and outlines are the convex hulls of groups. With
@@ -190,13 +182,6 @@ class PartitionDisplay:
     True
     >>> plt.close(display.figure_)
     """
-
-    if TYPE_CHECKING:  # what `plot` sets
-        ax_: Axes
-        figure_: Figure
-        records_: Line2D
-        centroids_: Line2D
-        hulls_: Any
 
     def __init__(
         self,
@@ -296,21 +281,7 @@ class PartitionDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None for a new figure.
-
-        Returns
-        -------
-        display : PartitionDisplay
-            The display.
-        """
-        self.ax_ = ax = axes_for(ax)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Axes) -> None:
         from matplotlib.collections import PolyCollection
 
         centroids = group_means(self.points, self.labels)
@@ -344,8 +315,6 @@ class PartitionDisplay:
             ax.set_aspect("equal", adjustable="datalim")
         ax.autoscale_view()
         ax.legend(frameon=False, loc="best", fontsize="small")
-        tidy(ax)
-        return self
 
     def _groups_to_show(self, centroids: Floats) -> Labels:
         if len(centroids) <= self.max_groups:

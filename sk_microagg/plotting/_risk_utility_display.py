@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from sk_microagg._utils._typing import Annotation, Array, Axes, Estimator, Figure, Line2D, TableLike
+from sk_microagg._utils._typing import Annotation, Array, Axes, Estimator, Line2D, TableLike
 from sk_microagg._utils._validation import check_option
 from sk_microagg.metrics import risk_utility
-from sk_microagg.plotting._common import BLUE, SOFT, axes_for, percent_axis, tidy
+from sk_microagg.plotting._common import BLUE, SOFT, Display, percent_axis
 
 FIELDS = ("k", "information_loss", "expected_matches")
 
@@ -28,7 +28,7 @@ NEEDS = {"homogeneity": "sensitive", "closeness": "sensitive", "units_per_group"
 Risk: TypeAlias = Literal["expected_matches", "homogeneity", "closeness", "units_per_group"]
 
 
-class RiskUtilityDisplay:
+class RiskUtilityDisplay(Display):
     """Disclosure risk against information loss, over k.
 
     Each point is a release, labeled with its k. The risk is the share of the records that
@@ -96,13 +96,6 @@ class RiskUtilityDisplay:
     ['k = 2', '5', '10']
     >>> plt.close(display.figure_)
     """
-
-    if TYPE_CHECKING:  # what `plot` sets
-        ax_: Axes
-        figure_: Figure
-        line_: Line2D
-        bound_: Line2D | None
-        texts_: list[Annotation]
 
     def __init__(
         self,
@@ -231,13 +224,15 @@ class RiskUtilityDisplay:
             The display.
         """
         check_option("risk", risk, RISKS)
-        risks = getattr(self, risk)
-        if risks is None:
+        if getattr(self, risk) is None:
             raise ValueError(
                 f"risk={risk!r} is not known: the table must be made with {NEEDS[risk]} values."
             )
-        self.ax_ = ax = axes_for(ax)
-        self.figure_ = ax.figure
+        self._risk = risk
+        return super().plot(ax)
+
+    def _draw(self, ax: Axes) -> None:
+        risk, risks = self._risk, getattr(self, self._risk)
         is_linkage = risk == "expected_matches"
         self.bound_ = self._draw_guarantee(ax) if is_linkage else None
         label = "record linkage" if is_linkage else risk
@@ -255,8 +250,6 @@ class RiskUtilityDisplay:
             # A curve that stays high must not look as if it fell to nothing.
             ax.update_datalim([(loss, 0.0) for loss in self.information_loss])
             ax.autoscale_view()
-        tidy(ax)
-        return self
 
     def _draw_guarantee(self, ax: Axes) -> Line2D:
         (line,) = ax.plot(

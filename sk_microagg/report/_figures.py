@@ -16,12 +16,11 @@ from warnings import catch_warnings, filterwarnings
 import numpy as np
 
 from sk_microagg._utils._formatting import fewest_records
-from sk_microagg.plotting._certificate_display import CertificateDisplay, losses_of
 from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, tidy
-from sk_microagg.plotting._convergence_display import ConvergenceDisplay
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.plotting._panels import Note, draw_column
 from sk_microagg.plotting._partition_display import ReleasedGroups
+from sk_microagg.plotting._search_displays import CertificateDisplay, ConvergenceDisplay, losses_of
 
 # More columns and steps would make the file large and show nothing more.
 MOST_PANELS, MOST_STEPS = 24, 300
