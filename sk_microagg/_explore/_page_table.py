@@ -22,8 +22,8 @@ from sk_microagg.files._messages import Message, RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
 from sk_microagg.files._table import Table, read_table
 from sk_microagg.files._written import written_cells
+from sk_microagg.plotting._common import Bars, Note
 from sk_microagg.plotting._distributions import compare_columns
-from sk_microagg.plotting._panels import Bars, Note
 from sk_microagg.privacy._registry import CONSTRAINTS
 from sk_microagg.release._cautions import count_distinct, is_identifier, names_people
 from sk_microagg.release._plan import read_hierarchies

@@ -12,13 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from sk_microagg._utils._typing import Axes, Estimator, Figure, TableLike
 from sk_microagg._utils._validation import check_count
 from sk_microagg.plotting._common import (
+    Note,
+    Panel,
     before_and_after,
     categorical_columns,
+    draw_column,
     import_pyplot,
     units_of,
 )
 from sk_microagg.plotting._distributions import compare_columns
-from sk_microagg.plotting._panels import Note, Panel, draw_column
 
 PANEL_WIDTH, PANEL_HEIGHT = 3.0, 2.1
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 from sk_microagg.generalization._grid import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT, is_number
 from sk_microagg.metrics._pairs import check_names_match, names_in_frame
-from sk_microagg.plotting._panels import Bars, Histogram, Note, Panel, numbers_of_dates
+from sk_microagg.plotting._common import Bars, Histogram, Note, Panel, numbers_of_dates
 
 MOST_BINS, FEWEST_BINS = 30, 5
 MOST_BARS, MOST_NODES = 8, 3
@@ -49,52 +50,134 @@ def compare_columns(
     names = column_names(X) if feature_names is None else [str(name) for name in feature_names]
     if len(names) != len(before):
         raise ValueError(f"feature_names={names!r} must be {len(before)} names, one per column.")
+    counter = _Comparison(at_least, units, is_fixed)
     return [
-        _count_categories(name, old, new, at_least, units)
-        if number in categorical
-        else _compare(name, old, new, at_least, units, is_fixed)
-        for number, (name, old, new) in enumerate(zip(names, before, after, strict=True))
+        counter.count_categories(*columns) if number in categorical else counter.compare(*columns)
+        for number, columns in enumerate(zip(names, before, after, strict=True))
     ]
 
 
-def _compare(
-    name: str, before: Any, after: Any, at_least: int, units: Array | None, is_fixed: bool
-) -> Panel:
-    if all(getattr(column.dtype, "kind", "") == "b" for column in (before, after)):
-        return _count_categories(name, before, after, at_least, units)
-    (old, unit), (new, new_unit) = _as_numbers(before), _as_numbers(after)
-    if new is None and missing_cells(after).all():
-        return Note(name, "no value is released")
-    if old is not None and new is None:
-        return _compare_with_text(name, before, old, unit, after, at_least, units, is_fixed)
-    if (old is None) != (new is None) or unit != new_unit:
-        return Note(name, "not drawn")
-    if old is None:
-        return _count_categories(name, before, after, at_least, units)
-    return _count_numbers(name, old, (new, new), at_least, units, is_fixed, unit)
+@dataclass(frozen=True)
+class _Comparison:
+    """Counts values before and after, with settings as those of `compare_columns`."""
 
+    at_least: int
+    units: Array | None
+    is_fixed: bool
 
-def _compare_with_text(
-    name: str,
-    before: Any,
-    old: Floats,
-    unit: str | None,
-    after: Any,
-    at_least: int,
-    units: Array | None,
-    is_fixed: bool,
-) -> Panel:
-    """Numbers or dates that are released as intervals, or else as nodes of a hierarchy.
+    def compare(self, name: str, before: Any, after: Any) -> Panel:
+        """Count the values of a column of any kind."""
+        if all(getattr(column.dtype, "kind", "") == "b" for column in (before, after)):
+            return self.count_categories(name, before, after)
+        (old, unit), (new, new_unit) = _as_numbers(before), _as_numbers(after)
+        if new is None and missing_cells(after).all():
+            return Note(name, "no value is released")
+        if old is not None and new is None:  # Intervals, or else nodes of a hierarchy.
+            low, high = ends_of_intervals(after, are_dates=unit == DATE)
+            if low is not None:
+                return self._count_numbers(name, old, (low, high), unit, "missing or *")
+            if unit is not None:
+                return Note(name, "dates are released as text")
+            return self.count_categories(name, before, after)
+        if (old is None) != (new is None) or unit != new_unit:
+            return Note(name, "not drawn")
+        if old is None:
+            return self.count_categories(name, before, after)
+        return self._count_numbers(name, old, (new, new), unit)
 
-    `old` are the numbers of `before`, and `unit` that of dates.
-    """
-    low, high = ends_of_intervals(after, are_dates=unit == DATE)
-    if low is not None:
-        ends, words = (low, high), "missing or *"
-        return _count_numbers(name, old, ends, at_least, units, is_fixed, unit, words)
-    if unit is not None:
-        return Note(name, "dates are released as text")
-    return _count_categories(name, before, after, at_least, units)
+    def _count_numbers(
+        self,
+        name: str,
+        old: Floats,
+        ends: Any,
+        unit_name: str | None,
+        missing_name: str = "missing",
+    ) -> Panel:
+        """Count numbers, and the intervals between two `ends` that they are released as."""
+        known = old[np.isfinite(old)]
+        low, high = (end[np.isfinite(end)] for end in ends)
+        if not (len(known) and len(low)):
+            return Note(name, "all values are missing")
+        # Not 1 less the known share: its rounding error could change the whole percents.
+        missing = [(len(old) - len(values)) / len(old) for values in (known, low)]
+        bounds = [
+            bound_in_words(share_of_people(~np.isfinite(old), self.units), len(old), self.at_least),
+            bound_in_words(missing[1], len(old), self.at_least),
+        ]
+        # If only a few values are missing, shares that do not add up to 1 would disclose how many.
+        n_before, n_after = (
+            len(old) if bound is None else len(values)
+            for bound, values in zip(bounds, (known, low), strict=True)
+        )
+        if self.is_fixed:
+            lowest, highest = _extremes_of_people(known, take_units(self.units, np.isfinite(old)))
+            least = _range(lowest, self.at_least, always_rounds=True)[0]
+            largest = _range(highest, self.at_least, always_rounds=True)[1]
+        else:
+            shown = [] if self.at_least > 1 else [known]
+            least = _range(np.concatenate([low, *shown]), self.at_least)[0]
+            largest = _range(np.concatenate([high, *shown]), self.at_least)[1]
+        are_integers = bool(np.all(known == np.round(known)))
+        edges = _edges(least, largest, len(known), are_integers)
+        bins = np.digitize(known, edges[1:-1])
+        before = np.bincount(bins, minlength=len(edges) - 1)
+        after = count_in_bins(low, high, edges, are_integers)
+        starts = _starts_of_runs(
+            bins, len(before), self.at_least, take_units(self.units, np.isfinite(old))
+        )
+        return Histogram(
+            name,
+            np.append(edges[starts], edges[-1]),
+            np.add.reduceat(before, starts) / n_before,
+            np.add.reduceat(after, starts) / n_after,
+            float(edges[1] - edges[0]),
+            are_integers,
+            tuple(
+                bound or whole_percent(share) for bound, share in zip(bounds, missing, strict=True)
+            ),
+            unit_name,
+            missing_name,
+        )
+
+    def count_categories(self, name: str, before: Any, after: Any) -> Bars:
+        """Count the most frequent categories, and all others together."""
+        # In a generalized table, nothing tells a missing value from the most general category.
+        is_generalized = any(isinstance(cell, str) and cell == ROOT for cell in cells_of(after))
+        missing = ROOT if is_generalized else MISSING
+        old, new = (_labels(column, missing) for column in (before, after))
+        labels, codes, counts = np.unique(
+            np.array(old, dtype=object), return_inverse=True, return_counts=True
+        )
+        is_shared = n_people(codes, len(labels), self.units) >= self.at_least
+        known, n_released = set(labels), Counter(new)
+        nodes = [
+            node for node, n in n_released.most_common() if node not in known and n >= self.at_least
+        ]
+        nodes = nodes[:MOST_NODES]
+        most = MOST_BARS - len(nodes)
+        kept = [code for code in np.argsort(-counts, kind="stable") if is_shared[code]][:most]
+        # The number of a few others could be computed from the shares of the rest.
+        while kept and 0 < _people_in(~np.isin(codes, kept), self.units) < self.at_least:
+            kept.pop()
+        shown = {labels[code]: counts[code] for code in kept}
+        n_others = len(old) - sum(shown.values())
+        shown |= dict.fromkeys(nodes, 0)
+        released = Counter(
+            label if label in shown else OTHERS if label in known else GENERAL for label in new
+        )
+        categories = [
+            *(labels[code] for code in kept),
+            *([OTHERS] if n_others else []),
+            *nodes,
+            *([GENERAL] if released[GENERAL] else []),
+        ]
+        shown |= {OTHERS: n_others, GENERAL: 0}
+        return Bars(
+            name,
+            categories,
+            np.array([shown[category] for category in categories]) / len(old),
+            np.array([released[category] for category in categories]) / len(new),
+        )
 
 
 def _as_numbers(column: Any) -> tuple[Floats | None, str | None]:
@@ -112,59 +195,6 @@ def _plain_numbers(column: Any) -> Floats | None:
     numbers = np.full(len(cells), np.nan)
     numbers[~missing] = cells[~missing].astype(np.float64)
     return numbers
-
-
-def _count_numbers(
-    name: str,
-    old: Floats,
-    ends: Any,
-    at_least: int,
-    units: Array | None,
-    is_fixed: bool,
-    unit_name: str | None,
-    missing_name: str = "missing",
-) -> Panel:
-    """Count numbers, and the intervals between two `ends` that they are released as."""
-    known = old[np.isfinite(old)]
-    low, high = (end[np.isfinite(end)] for end in ends)
-    if not (len(known) and len(low)):
-        return Note(name, "all values are missing")
-    # Not 1 less the known share: its rounding error could change the whole percents.
-    missing = [(len(old) - len(values)) / len(old) for values in (known, low)]
-    bounds = [
-        bound_in_words(share_of_people(~np.isfinite(old), units), len(old), at_least),
-        bound_in_words(missing[1], len(old), at_least),
-    ]
-    # If only a few values are missing, shares that do not add up to 1 would disclose how many.
-    n_before, n_after = (
-        len(old) if bound is None else len(values)
-        for bound, values in zip(bounds, (known, low), strict=True)
-    )
-    if is_fixed:
-        lowest, highest = _extremes_of_people(known, take_units(units, np.isfinite(old)))
-        least = _range(lowest, at_least, always_rounds=True)[0]
-        largest = _range(highest, at_least, always_rounds=True)[1]
-    else:
-        shown = [] if at_least > 1 else [known]
-        least = _range(np.concatenate([low, *shown]), at_least)[0]
-        largest = _range(np.concatenate([high, *shown]), at_least)[1]
-    are_integers = bool(np.all(known == np.round(known)))
-    edges = _edges(least, largest, len(known), are_integers)
-    bins = np.digitize(known, edges[1:-1])
-    before = np.bincount(bins, minlength=len(edges) - 1)
-    after = count_in_bins(low, high, edges, are_integers)
-    starts = _starts_of_runs(bins, len(before), at_least, take_units(units, np.isfinite(old)))
-    return Histogram(
-        name,
-        np.append(edges[starts], edges[-1]),
-        np.add.reduceat(before, starts) / n_before,
-        np.add.reduceat(after, starts) / n_after,
-        float(edges[1] - edges[0]),
-        are_integers,
-        tuple(bound or whole_percent(share) for bound, share in zip(bounds, missing, strict=True)),
-        unit_name,
-        missing_name,
-    )
 
 
 def _extremes_of_people(values: Floats, units: Array | None) -> tuple[Floats, Floats]:
@@ -254,46 +284,6 @@ def _merge(bins: Labels, n_bins: int, at_least: int, units: Array | None) -> Lab
 def _people_in(rows: Booleans, units: Array | None) -> int:
     """How many people have some rows."""
     return int(np.count_nonzero(rows)) if units is None else len(np.unique(units[rows]))
-
-
-def _count_categories(
-    name: str, before: Any, after: Any, at_least: int, units: Array | None
-) -> Bars:
-    # In a generalized table, nothing tells a missing value from the most general category.
-    is_generalized = any(isinstance(cell, str) and cell == ROOT for cell in cells_of(after))
-    missing = ROOT if is_generalized else MISSING
-    old, new = (_labels(column, missing) for column in (before, after))
-    labels, codes, counts = np.unique(
-        np.array(old, dtype=object), return_inverse=True, return_counts=True
-    )
-    is_shared = n_people(codes, len(labels), units) >= at_least
-    known, n_released = set(labels), Counter(new)
-    nodes = [node for node, n in n_released.most_common() if node not in known and n >= at_least]
-    nodes = nodes[:MOST_NODES]
-    most = MOST_BARS - len(nodes)
-    kept = [code for code in np.argsort(-counts, kind="stable") if is_shared[code]][:most]
-    # The number of a few others could be computed from the shares of the rest.
-    while kept and 0 < _people_in(~np.isin(codes, kept), units) < at_least:
-        kept.pop()
-    shown = {labels[code]: counts[code] for code in kept}
-    n_others = len(old) - sum(shown.values())
-    shown |= dict.fromkeys(nodes, 0)
-    released = Counter(
-        label if label in shown else OTHERS if label in known else GENERAL for label in new
-    )
-    categories = [
-        *(labels[code] for code in kept),
-        *([OTHERS] if n_others else []),
-        *nodes,
-        *([GENERAL] if released[GENERAL] else []),
-    ]
-    shown |= {OTHERS: n_others, GENERAL: 0}
-    return Bars(
-        name,
-        categories,
-        np.array([shown[category] for category in categories]) / len(old),
-        np.array([released[category] for category in categories]) / len(new),
-    )
 
 
 def _labels(column: Any, missing_label: str) -> list[str]:

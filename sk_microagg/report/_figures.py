@@ -16,9 +16,8 @@ from warnings import catch_warnings, filterwarnings
 import numpy as np
 
 from sk_microagg._utils._formatting import fewest_records
-from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, tidy
+from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, Note, draw_column, tidy
 from sk_microagg.plotting._distributions import compare_columns
-from sk_microagg.plotting._panels import Note, draw_column
 from sk_microagg.plotting._partition_display import ReleasedGroups
 from sk_microagg.plotting._search_displays import CertificateDisplay, ConvergenceDisplay, losses_of
 

@@ -22,8 +22,8 @@ from sk_microagg.plotting import (
     PartitionDisplay,
     RiskUtilityDisplay,
 )
+from sk_microagg.plotting._common import Bars, Histogram, Note, numbers_of_dates
 from sk_microagg.plotting._distributions import compare_columns
-from sk_microagg.plotting._panels import Bars, Histogram, Note, numbers_of_dates
 
 NAMES = ["age", "income", "ward", "admitted", "code", "smoker"]
 

@@ -6,8 +6,8 @@ import pytest
 from marks import in_one_case
 from numpy.testing import assert_allclose
 
+from sk_microagg.plotting._common import Bars, Histogram
 from sk_microagg.plotting._distributions import compare_columns, count_in_bins
-from sk_microagg.plotting._panels import Bars, Histogram
 
 
 def spread(low, high, edges):
