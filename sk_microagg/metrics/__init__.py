@@ -10,31 +10,33 @@ from sk_microagg.metrics._anonymity import (
 )
 from sk_microagg.metrics._attribute_inference import AttributeInference, attribute_inference
 from sk_microagg.metrics._cell_enumeration import cell_enumeration
+from sk_microagg.metrics._contributions import (
+    IntruderRisk,
+    PopulationRisk,
+    dominance,
+    individual_risk,
+    p_percent,
+    population_risk,
+    unit_share,
+    units_per_group,
+)
 from sk_microagg.metrics._determined import determined_columns
 from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
-from sk_microagg.metrics._dominance import dominance, p_percent
 from sk_microagg.metrics._generalization import (
     generalization_loss,
     record_missing_rate,
     value_missing_rate,
 )
 from sk_microagg.metrics._groups import (
+    beta_likeness,
     closeness,
+    delta_disclosure,
     diversity,
     homogeneity,
-    unit_share,
-    units_per_group,
 )
-from sk_microagg.metrics._likeness import beta_likeness, delta_disclosure
 from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, loss_bound, optimality_gap, sse
 from sk_microagg.metrics._membership_inference import MembershipInference, membership_inference
-from sk_microagg.metrics._population import (
-    IntruderRisk,
-    PopulationRisk,
-    individual_risk,
-    population_risk,
-)
 from sk_microagg.metrics._risk_utility import risk_utility
 from sk_microagg.metrics._utility import (
     CorrelationChange,

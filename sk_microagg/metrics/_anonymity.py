@@ -139,6 +139,14 @@ def is_on_dask(table: object) -> bool:
     return type(table).__module__.startswith("dask.")
 
 
+def refuse_dask(function: str, *tables: object) -> None:
+    """Raise an error if a function that needs tables in memory is given one on Dask."""
+    if any(map(is_on_dask, tables)):
+        raise TypeError(
+            f"{function} needs tables in memory, not on Dask: call compute() on them first."
+        )
+
+
 def row_classes(table: Any, name: str) -> Labels:
     """Number the classes of equal rows from 0, of numbers in order; return that of each row."""
     columns = columns_of(table, name)

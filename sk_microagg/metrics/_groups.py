@@ -12,8 +12,8 @@ from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._typing import Array, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_option
 from sk_microagg.generalization import Hierarchy
-from sk_microagg.metrics._anonymity import classes_of, is_on_dask
-from sk_microagg.privacy import Constraint, DistinctUnits, LDiversity, TCloseness, UnitShare
+from sk_microagg.metrics._anonymity import classes_of, is_on_dask, refuse_dask
+from sk_microagg.privacy import Constraint, LDiversity, TCloseness
 from sk_microagg.privacy._codes import GroupCounts, as_column, codes_of
 
 
@@ -81,12 +81,11 @@ def homogeneity_of_both(labels_or_release: TableLike, sensitive: TableLike) -> F
 
         return homogeneity_on_dask(labels_or_release, sensitive)
 
-    groups, columns, is_one = _groups_and_columns(labels_or_release, sensitive)
-    shares = [_homogeneous_shares(groups, *codes_of(column)) for column in columns]
-    return np.array(shares[0] if is_one else shares)
+    return np.array(_by_column(labels_or_release, sensitive, _homogeneous_shares))
 
 
-def _homogeneous_shares(groups: Labels, codes: Array, known: list[Any]) -> tuple[Any, Any]:
+def _homogeneous_shares(groups: Labels, column: Any) -> tuple[Any, Any]:
+    codes, known = codes_of(column)
     counts = GroupCounts.from_labels(groups, codes)
     n_known = counts.n_codes - counts.sum((counts.codes == len(known)).astype(np.intp))
     return np.mean(counts.n_codes[groups] == 1), np.mean(n_known[groups] == 1)
@@ -149,12 +148,12 @@ def diversity(
     >>> diversity(labels, illness, kind="recursive", l=2)
     2.0
     """
-    _refuse_dask("diversity", labels_or_release, sensitive)
+    refuse_dask("diversity", labels_or_release, sensitive)
     # Any c will do: it takes no part in the figure.
     constraint = LDiversity(l, kind, 1.0) if kind == "recursive" else LDiversity(1, kind)
     worst = np.max if kind == "recursive" else np.min
     return _by_column(
-        constraint, labels_or_release, sensitive, lambda figures, _: worst(figures).item()
+        labels_or_release, sensitive, lambda *of: worst(_measured(constraint, *of)).item()
     )
 
 
@@ -198,17 +197,22 @@ def closeness(
     >>> closeness(labels, ["flu", "gout", "flu", "flu", "gout", "gout"])
     0.16666666666666666
     """
-    _refuse_dask("closeness", labels_or_release, sensitive)
+    refuse_dask("closeness", labels_or_release, sensitive)
     constraint = TCloseness(distance=distance)
     return _by_column(
-        constraint, labels_or_release, sensitive, lambda figures, _: figures.max().item()
+        labels_or_release, sensitive, lambda *of: _measured(constraint, *of).max().item()
     )
 
 
-def units_per_group(labels_or_release: TableLike, unit: TableLike) -> int:
-    """Smallest number of different units, such as people, in any group.
+def beta_likeness(
+    labels_or_release: TableLike,
+    sensitive: TableLike,
+    kind: Literal["basic", "enhanced"] = "basic",
+) -> float | Floats:
+    """Largest relative gain of a value's share in a group over its share in the table.
 
-    If people have several records each, a group of k records may belong to fewer than k of them.
+    A value that 1% of the table have and 10% of a group is 9 times more frequent there than in
+    the table, beyond once. Missing values count as one value of their own.
 
     Parameters
     ----------
@@ -216,38 +220,47 @@ def units_per_group(labels_or_release: TableLike, unit: TableLike) -> int:
         The group of each record; or the columns that were anonymized, as they are released
         (numbers, text or both), where equal rows are a group.
 
-    unit : array-like or Series of shape (n_samples,)
-        Who each record belongs to, with the records in the same order. Records of which this is
-        missing count as those of a single unit.
+    sensitive : array-like, Series or DataFrame of shape (n_samples,) or (n_samples, n_columns)
+        One or several columns that are released unchanged, with the records in the same order.
+
+    kind : {"basic", "enhanced"}, default="basic"
+        "enhanced" is at most -ln(p) for the share p of the rarest value.
 
     Returns
     -------
-    n_units : int
-        Number of different units in the group with the fewest.
+    beta : float or ndarray of shape (n_columns,)
+        From 0, where all groups are distributed as the table; lower is safer. For several columns,
+        one per column.
 
     See Also
     --------
-    anonymity_level : Smallest number of records in any group.
-    unit_share : Largest share of one unit in any group.
+    delta_disclosure : The same by ratios, in both directions.
+    closeness : The largest distance of a group from the table.
+
+    References
+    ----------
+    J. Cao, P. Karras (2012). Publishing microdata with a robust privacy guarantee. PVLDB 5(11).
 
     Examples
     --------
-    >>> from sk_microagg.metrics import units_per_group
-    >>> units_per_group([0, 0, 0, 1, 1, 1], ["Ann", "Ann", "Bob", "Cid", "Bob", "Dan"])
-    2
+    >>> from sk_microagg.metrics import beta_likeness
+    >>> beta_likeness([0, 0, 1, 1, 1], ["flu", "flu", "gout", "flu", "gout"])
+    0.6666666666666667
     """
-    _check_unit("units_per_group", labels_or_release, unit)
-    return _by_column(
-        DistinctUnits(), labels_or_release, unit, lambda figures, _: figures.min().item()
-    )
+    check_option("kind", kind, ["basic", "enhanced"])
+
+    def beta(groups: Labels, column: Any) -> float:
+        here, there, rarest = _shares(groups, column)
+        gain = float(max(np.max(here / there) - 1, 0.0))
+        return min(gain, float(-np.log(rarest))) if kind == "enhanced" else gain
+
+    return _by_column(labels_or_release, sensitive, beta)
 
 
-def unit_share(labels_or_release: TableLike, unit: TableLike) -> float:
-    """Largest share of the records of a group that belong to one unit, such as a person.
+def delta_disclosure(labels_or_release: TableLike, sensitive: TableLike) -> float | Floats:
+    """Largest logarithm of the ratio between a value's shares in a group and in the table.
 
-    A group of records of k people protects little if nearly all are of one of them: an intruder
-    who attributes all records of the group to that person is right for this share. The risk of that
-    person is above 1 / k if the share is.
+    Only values that a group has are compared. Missing values count as one value of their own.
 
     Parameters
     ----------
@@ -255,65 +268,62 @@ def unit_share(labels_or_release: TableLike, unit: TableLike) -> float:
         The group of each record; or the columns that were anonymized, as they are released
         (numbers, text or both), where equal rows are a group.
 
-    unit : array-like or Series of shape (n_samples,)
-        Who each record belongs to, with the records in the same order. Records of which this is
-        missing count as those of a single unit.
+    sensitive : array-like, Series or DataFrame of shape (n_samples,) or (n_samples, n_columns)
+        One or several columns that are released unchanged, with the records in the same order.
 
     Returns
     -------
-    share : float
-        From above 0 to 1, where a group has records of one unit only; lower is safer.
+    delta : float or ndarray of shape (n_columns,)
+        From 0, where all groups are distributed as the table; lower is safer. For several columns,
+        one per column.
 
     See Also
     --------
-    sk_microagg.privacy.UnitShare : Bounds it.
-    units_per_group : Smallest number of different units in any group.
+    beta_likeness : The largest relative gain.
+    closeness : The largest distance of a group from the table.
+
+    References
+    ----------
+    J. Brickell, V. Shmatikov (2008). The cost of privacy: destruction of data-mining utility in
+    anonymized data publishing. KDD, 70–78.
 
     Examples
     --------
-    >>> from sk_microagg.metrics import unit_share
-    >>> unit_share([0, 0, 0, 0, 1, 1], ["Ann", "Ann", "Ann", "Bob", "Bob", "Dan"])
-    0.75
+    >>> from sk_microagg.metrics import delta_disclosure
+    >>> round(delta_disclosure([0, 0, 1, 1, 1], ["flu", "flu", "gout", "flu", "gout"]), 3)
+    0.588
     """
-    _check_unit("unit_share", labels_or_release, unit)
-    return _by_column(UnitShare(), labels_or_release, unit, lambda figures, _: figures.max().item())
+
+    def delta(groups: Labels, column: Any) -> float:
+        here, there, _ = _shares(groups, column)
+        return float(np.abs(np.log(here / there)).max())
+
+    return _by_column(labels_or_release, sensitive, delta)
 
 
-def _check_unit(function: str, labels_or_release: TableLike, unit: TableLike) -> None:
-    _refuse_dask(function, labels_or_release, unit)
-    if len(np.shape(unit)) != 1:
-        raise ValueError(f"unit of shape {np.shape(unit)} must have one dimension.")
+def _shares(groups: Labels, column: Any) -> tuple[Floats, Floats, float]:
+    """The shares of values in each group and in the table, and that of the rarest value."""
+    codes, _ = codes_of(column)
+    counts = GroupCounts.from_labels(groups, codes)
+    in_table = np.bincount(codes) / len(codes)
+    here = counts.counts / counts.for_pairs(counts.sizes)
+    return here, in_table[counts.codes], in_table.min()
+
+
+def _measured(constraint: Constraint, groups: Labels, column: Any) -> Array:
+    """The figure of each group that a constraint bounds."""
+    prepared, table = constraint.prepare(column)
+    return constraint.measure_groups(groups, prepared, table)
 
 
 def _by_column(
-    constraint: Constraint,
-    labels_or_release: TableLike,
-    sensitive: TableLike,
-    summarize: Callable[[Array, Labels], float],
+    labels_or_release: TableLike, sensitive: TableLike, figure: Callable[[Labels, Any], Any]
 ) -> Any:
-    """Summary of the figures of all groups, for a single column or for each of several."""
-    groups, columns, is_one = _groups_and_columns(labels_or_release, sensitive)
-    summaries = []
-    for column in columns:
-        prepared, table = constraint.prepare(column)
-        summaries.append(summarize(constraint.measure_groups(groups, prepared, table), groups))
-    return summaries[0] if is_one else np.array(summaries)
-
-
-def _groups_and_columns(
-    labels_or_release: TableLike, sensitive: TableLike
-) -> tuple[Labels, list[Any], bool]:
-    """The group of each record, the columns, and whether these were given as a single one."""
+    """A figure of the groups and a column, or an array with one for each of several columns."""
     groups = classes_of(labels_or_release, "labels_or_release")
     values = as_column(sensitive)
     is_one = len(np.shape(values)) == 1
     columns = [values] if is_one else columns_of(sensitive, "sensitive")
     check_consistent_length(groups, columns[0])
-    return groups, columns, is_one
-
-
-def _refuse_dask(function: str, *tables: object) -> None:
-    if any(map(is_on_dask, tables)):
-        raise TypeError(
-            f"{function} needs tables in memory, not on Dask: call compute() on them first."
-        )
+    figures = [figure(groups, column) for column in columns]
+    return figures[0] if is_one else np.array(figures)

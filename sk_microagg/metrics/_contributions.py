@@ -1,18 +1,19 @@
-"""Risks of re-identification in the population that a sample with weights stands for."""
+"""What people contribute to groups: rows, amounts and sampling weights, and the risks of these."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from sk_microagg._utils._typing import Floats, Labels, TableLike
+from sk_microagg._utils._typing import Array, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_number, check_option
-from sk_microagg.metrics._anonymity import classes_of
+from sk_microagg.metrics._anonymity import classes_of, refuse_dask
+from sk_microagg.privacy import Constraint, DistinctUnits, Dominance, PPercent, UnitShare
 from sk_microagg.privacy._amounts import contributions
-from sk_microagg.privacy._codes import codes_of
+from sk_microagg.privacy._codes import as_column, codes_of
 from sk_microagg.privacy._population import PopulationSize
 
 # From this number of records of a class on, or this share of them in the sample, a short sum of
@@ -20,6 +21,160 @@ from sk_microagg.privacy._population import PopulationSize
 FEW_RECORDS = 30
 LARGE_SHARE = 0.5
 N_TERMS = 64
+
+
+def units_per_group(labels_or_release: TableLike, unit: TableLike) -> int:
+    """Smallest number of different units, such as people, in any group.
+
+    If people have several records each, a group of k records may belong to fewer than k of them.
+
+    Parameters
+    ----------
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released
+        (numbers, text or both), where equal rows are a group.
+
+    unit : array-like or Series of shape (n_samples,)
+        Who each record belongs to, with the records in the same order. Records of which this is
+        missing count as those of a single unit.
+
+    Returns
+    -------
+    n_units : int
+        Number of different units in the group with the fewest.
+
+    See Also
+    --------
+    anonymity_level : Smallest number of records in any group.
+    unit_share : Largest share of one unit in any group.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import units_per_group
+    >>> units_per_group([0, 0, 0, 1, 1, 1], ["Ann", "Ann", "Bob", "Cid", "Bob", "Dan"])
+    2
+    """
+    return int(_figures_of_units("units_per_group", DistinctUnits(), labels_or_release, unit).min())
+
+
+def unit_share(labels_or_release: TableLike, unit: TableLike) -> float:
+    """Largest share of the records of a group that belong to one unit, such as a person.
+
+    A group of records of k people protects little if nearly all are of one of them: an intruder
+    who attributes all records of the group to that person is right for this share. The risk of that
+    person is above 1 / k if the share is.
+
+    Parameters
+    ----------
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released
+        (numbers, text or both), where equal rows are a group.
+
+    unit : array-like or Series of shape (n_samples,)
+        Who each record belongs to, with the records in the same order. Records of which this is
+        missing count as those of a single unit.
+
+    Returns
+    -------
+    share : float
+        From above 0 to 1, where a group has records of one unit only; lower is safer.
+
+    See Also
+    --------
+    sk_microagg.privacy.UnitShare : Bounds it.
+    units_per_group : Smallest number of different units in any group.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import unit_share
+    >>> unit_share([0, 0, 0, 0, 1, 1], ["Ann", "Ann", "Ann", "Bob", "Bob", "Dan"])
+    0.75
+    """
+    return float(_figures_of_units("unit_share", UnitShare(), labels_or_release, unit).max())
+
+
+def dominance(
+    labels_or_release: TableLike, amounts: TableLike, *, n: int = 1, unit: TableLike | None = None
+) -> float:
+    """Largest share of the sum of a group that its largest contributors have.
+
+    The mean of a group, and thus its sum, is released: if one company has nearly all of it, its
+    value is.
+
+    Parameters
+    ----------
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released
+        (numbers, text or both), where equal rows are a group.
+
+    amounts : array-like or Series of shape (n_samples,)
+        The original values of a column of numbers that are 0 or more, such as sales. Missing
+        values contribute nothing.
+
+    n : int, default=1
+        Number of contributors that are taken together.
+
+    unit : array-like or Series of shape (n_samples,) or None, default=None
+        Who each record belongs to: the amounts of each are added up.
+
+    Returns
+    -------
+    share : float
+        From 0 to 1; lower is safer.
+
+    See Also
+    --------
+    p_percent : How well the largest contribution can be estimated.
+    sk_microagg.privacy.Dominance : Bounds it.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import dominance
+    >>> dominance([0, 0, 0, 1, 1, 1], [90, 5, 5, 30, 35, 35])
+    0.9
+    """
+    return float(_figures_of_amounts(Dominance(1.0, n), labels_or_release, amounts, unit).max())
+
+
+def p_percent(
+    labels_or_release: TableLike, amounts: TableLike, *, unit: TableLike | None = None
+) -> float:
+    """Smallest error with which the largest contribution to a group can be estimated, in percent.
+
+    The estimate is that of the second largest contributor, who subtracts the own value from the
+    sum of the group.
+
+    Parameters
+    ----------
+    labels_or_release : array-like of int, shape (n_samples,), or table (n_samples, n_features)
+        The group of each record; or the columns that were anonymized, as they are released
+        (numbers, text or both), where equal rows are a group.
+
+    amounts : array-like or Series of shape (n_samples,)
+        The original values of a column of numbers that are 0 or more, such as sales. Missing
+        values contribute nothing.
+
+    unit : array-like or Series of shape (n_samples,) or None, default=None
+        Who each record belongs to: the amounts of each are added up.
+
+    Returns
+    -------
+    p : float
+        In percent of the largest contribution, from 0; higher is safer. Infinite if all amounts
+        are 0.
+
+    See Also
+    --------
+    dominance : The share of the largest contributors.
+    sk_microagg.privacy.PPercent : Bounds it.
+
+    Examples
+    --------
+    >>> from sk_microagg.metrics import p_percent
+    >>> p_percent([0, 0, 0, 1, 1, 1], [80, 40, 4, 30, 35, 35])
+    5.0
+    """
+    return float(_figures_of_amounts(PPercent(), labels_or_release, amounts, unit).min())
 
 
 def individual_risk(
@@ -210,11 +365,13 @@ def population_risk(
     groups, sizes, totals = _classes(labels_or_release, weight, unit)
     totals = np.maximum(totals, sizes)
     by_intruder = 1.0 / sizes, _posterior_means(sizes, sizes / totals), 1.0 / totals
-    prosecutor, journalist, marketer = (_figures(risks[groups], threshold) for risks in by_intruder)
+    prosecutor, journalist, marketer = (
+        _intruder_risk(risks[groups], threshold) for risks in by_intruder
+    )
     return PopulationRisk(prosecutor, journalist, marketer, threshold)
 
 
-def _figures(risks: Floats, threshold: float) -> IntruderRisk:
+def _intruder_risk(risks: Floats, threshold: float) -> IntruderRisk:
     # A share such as 1 / 10 is not above 0.1 by rounding.
     above = risks > threshold * (1 + 1e-9)
     expected = float(risks.sum())
@@ -225,15 +382,39 @@ def _classes(
     labels_or_release: TableLike, weight: TableLike, unit: TableLike | None
 ) -> tuple[Labels, Floats, Floats]:
     """The class of each record; by class, the number of people, and the sum of their weights."""
-    groups = classes_of(labels_or_release, "labels_or_release")
-    size = PopulationSize(1)
-    check_consistent_length(groups, weight)
-    prepared, _ = size.prepare(weight)
-    units = None if unit is None else codes_of(unit)[0]
-    check_consistent_length(groups, units)
-    labels, amounts = contributions(groups, size.with_units(prepared, units), np.maximum)
+    groups, prepared, _ = _prepared(PopulationSize(1), labels_or_release, weight, unit)
+    labels, amounts = contributions(groups, prepared, np.maximum)
     sizes = np.bincount(labels).astype(np.float64)
     return groups, sizes, np.bincount(labels, amounts).astype(np.float64)
+
+
+def _prepared(
+    constraint: Constraint, labels_or_release: TableLike, values: TableLike, unit: TableLike | None
+) -> tuple[Labels, Any, Any]:
+    """The group of each record, and what a constraint makes of amounts and of who has them."""
+    groups = classes_of(labels_or_release, "labels_or_release")
+    check_consistent_length(groups, values, unit)
+    prepared, table = constraint.prepare(values)
+    units = None if unit is None else codes_of(unit)[0]
+    return groups, constraint.with_units(prepared, units), table
+
+
+def _figures_of_amounts(
+    constraint: Constraint, labels_or_release: TableLike, amounts: TableLike, unit: TableLike | None
+) -> Array:
+    groups, prepared, table = _prepared(constraint, labels_or_release, amounts, unit)
+    return np.asarray(constraint.measure_groups(groups, prepared, table))
+
+
+def _figures_of_units(
+    function: str, constraint: Constraint, labels_or_release: TableLike, unit: TableLike
+) -> Array:
+    refuse_dask(function, labels_or_release, unit)
+    if len(np.shape(unit)) != 1:
+        raise ValueError(f"unit of shape {np.shape(unit)} must have one dimension.")
+    groups = classes_of(labels_or_release, "labels_or_release")
+    check_consistent_length(groups, unit)
+    return constraint.measure_groups(groups, *constraint.prepare(as_column(unit)))
 
 
 def _posterior_means(f: Floats, p: Floats) -> Floats:
