@@ -14,8 +14,7 @@ import pyarrow as pa
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.files._cells import Column
 from sk_microagg.files._column_kinds import DECLARED, column_of_text
-from sk_microagg.files._declared import Declared
-from sk_microagg.files._format import Format
+from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import Table
 

@@ -33,8 +33,7 @@ from sk_microagg._utils._formatting import (
 )
 from sk_microagg.files._column_kinds import why_no_numbers
 from sk_microagg.files._csv_files import header_of_release
-from sk_microagg.files._declared import Declared
-from sk_microagg.files._format import Format
+from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Option, RequestError, bad_input_as_request_error
 from sk_microagg.files._table import Table, read_table
 from sk_microagg.metrics._anonymity import row_classes

@@ -15,7 +15,7 @@ from typing import Any
 
 from sk_microagg._cli._command_line import command_line
 from sk_microagg._cli._voice import SHELL
-from sk_microagg.files._declared import levels_of
+from sk_microagg.files._format import levels_of
 from sk_microagg.files._messages import Option, RequestError, one_line
 from sk_microagg.privacy import Constraint
 from sk_microagg.privacy._registry import known_constraints

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from sk_microagg._cli._command_line import command_line
 from sk_microagg._cli._voice import SHELL, in_order
-from sk_microagg.files._declared import levels_of
+from sk_microagg.files._format import levels_of
 from sk_microagg.files._messages import (
     Option,
     RequestError,

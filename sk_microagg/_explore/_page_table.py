@@ -20,8 +20,7 @@ from sk_microagg.files._cells import Column
 from sk_microagg.files._format import Format, cannot_read, suffix_of_input
 from sk_microagg.files._messages import Message, RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
-from sk_microagg.files._table import Table, read_table
-from sk_microagg.files._written import written_cells
+from sk_microagg.files._table import Table, read_table, written_cells
 from sk_microagg.plotting._common import Bars, Note
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.privacy._registry import CONSTRAINTS

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from sk_microagg._utils._formatting import decimals_of
 from sk_microagg._utils._kinds import SMALLEST_CODE
 from sk_microagg.files._cells import Column, Texts
-from sk_microagg.files._declared import Declared
-from sk_microagg.files._format import Format
+from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._mistyped import (
     is_majority,

@@ -9,8 +9,7 @@ import numpy as np
 
 from sk_microagg._utils._formatting import in_a_list
 from sk_microagg.files._cells import Column, Texts
-from sk_microagg.files._declared import Declared
-from sk_microagg.files._format import Format
+from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Message, Option, RequestError
 from sk_microagg.files._notations import LIKE_A_DATE, SYMBOL, Numbers
 

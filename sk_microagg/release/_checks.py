@@ -23,7 +23,7 @@ from sk_microagg.files._messages import (
     require,
 )
 from sk_microagg.release._demands import check_demands
-from sk_microagg.release._estimators import check_method, check_refiner_keeps_constraints
+from sk_microagg.release._plan import check_method, check_refiner_keeps_constraints
 from sk_microagg.release._request import ReleaseRequest, check_values
 
 # What only a table in memory can be asked for.

@@ -22,7 +22,7 @@ from sk_microagg._utils._formatting import (
 )
 from sk_microagg._utils._tables import SIMILAR
 from sk_microagg.encoding._encoder import ADVICE, LOST
-from sk_microagg.files._declared import Declared
+from sk_microagg.files._format import Declared
 from sk_microagg.files._messages import (
     Message,
     Option,

@@ -13,8 +13,7 @@ from sk_microagg._series import check_series, group_people, settings_of, violati
 from sk_microagg._series_state import SeriesRelease, SeriesState, Today, without_dictionaries
 from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._typing import Booleans, Labels
-from sk_microagg.files._declared import Declared
-from sk_microagg.files._format import Format, cannot_read, file_of_input, name_of_input
+from sk_microagg.files._format import Declared, Format, cannot_read, file_of_input, name_of_input
 from sk_microagg.files._messages import (
     Message,
     Option,

@@ -20,12 +20,11 @@ from sk_microagg._utils._writing import TemporaryFolder
 from sk_microagg.encoding._dates import NANOSECONDS
 from sk_microagg.files._cells import Column
 from sk_microagg.files._column_kinds import check_type, column_of_type
-from sk_microagg.files._declared import Declared
-from sk_microagg.files._format import Format
+from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Message, Option, RequestError, one_line, reason
 from sk_microagg.files._mistyped import hint_at_codes
 from sk_microagg.files._notations import DateNotation, NumberNotation
-from sk_microagg.files._written import random_numbers, shuffled
+from sk_microagg.files._table import random_numbers, shuffled
 from sk_microagg.metrics import anonymity_level, unchanged_uniqueness
 from sk_microagg.metrics._determined import SAMPLE_SIZE
 from sk_microagg.metrics._groups import homogeneity_of_both
@@ -46,7 +45,7 @@ from sk_microagg.release._demands import (
     warn_of_large_units,
     warnings_as_messages,
 )
-from sk_microagg.release._estimators import DEFAULTS, make_refiner
+from sk_microagg.release._plan import DEFAULTS, make_refiner
 from sk_microagg.release._request import ReleaseRequest, check_effects, roles_of
 from sk_microagg.release._summary import Fact, describe_averages, summarize
 from sk_microagg.scale import DaskTableAggregator

@@ -31,8 +31,7 @@ from sk_microagg.files._messages import (
     require,
 )
 from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
-from sk_microagg.files._table import read_table, write_table
-from sk_microagg.files._written import shuffled
+from sk_microagg.files._table import read_table, shuffled, write_table
 from sk_microagg.generalization._grid import ends_of_intervals
 from sk_microagg.generalization._labels import ROOT
 from sk_microagg.metrics import anonymity_level

@@ -14,7 +14,7 @@ from typing import Any
 from sk_microagg._table_roles import TableRoles
 from sk_microagg._table_space import LARGEST_WEIGHT
 from sk_microagg.builders import BUILDERS
-from sk_microagg.files._declared import Declared, check_use
+from sk_microagg.files._format import Declared, check_use
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.privacy import Constraint
 from sk_microagg.refiners import REFINERS

@@ -11,8 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sk_microagg.files._column_kinds import column_of_text, column_of_type, why_no_numbers
-from sk_microagg.files._declared import Declared
-from sk_microagg.files._format import Format
+from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import RequestError
 
 GERMAN = Format(decimal=",", thousands=".")

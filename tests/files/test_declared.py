@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sk_microagg.files._declared import Declared, levels_of
+from sk_microagg.files._format import Declared, levels_of
 from sk_microagg.files._messages import RequestError
 from sk_microagg.release._request import check_effects
 

@@ -9,9 +9,8 @@ import pyarrow as pa
 import pytest
 
 from sk_microagg.files._column_kinds import column_of_text, column_of_type
-from sk_microagg.files._declared import Declared
-from sk_microagg.files._format import Format
-from sk_microagg.files._written import with_type, written_cells
+from sk_microagg.files._format import Declared, Format
+from sk_microagg.files._table import with_type, written_cells
 
 NOON = datetime.datetime(2020, 1, 31, 12)
 

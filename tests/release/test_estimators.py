@@ -4,7 +4,7 @@ import pytest
 
 from sk_microagg import KAIM, TableAggregator
 from sk_microagg.files._cells import Column
-from sk_microagg.files._declared import Declared
+from sk_microagg.files._format import Declared
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._notations import NumberNotation
 from sk_microagg.generalization import Hierarchy
@@ -12,7 +12,7 @@ from sk_microagg.privacy import LDiversity, TCloseness
 from sk_microagg.refiners import Annealing, IteratedLocalSearch, Recombination
 from sk_microagg.release import ReleaseRequest
 from sk_microagg.release._demands import Demands
-from sk_microagg.release._estimators import check_method, make_estimator, make_refiner
+from sk_microagg.release._plan import check_method, make_estimator, make_refiner
 
 NUMBER = Column("a", "number", "", np.array([1.0, np.nan]), NumberNotation(2))
 TEXT = Column("b", "category", "", np.array(["x", None], dtype=object))

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg._cli._voice import SHELL
-from sk_microagg.files._written import shuffled
+from sk_microagg.files._table import shuffled
 from sk_microagg.release._summary import lines_of
 
 # Dask itself causes this warning with newer versions of pandas.
