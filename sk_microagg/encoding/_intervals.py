@@ -1,11 +1,13 @@
-"""Groups of numbers, dates or ordinal values as intervals, whose ends tell nobody's value."""
+"""Numbers, dates or ordinal values as intervals, whose ends tell nobody's value."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sk_microagg._utils._statistics import take_units
-from sk_microagg._utils._typing import Array, Floats, Labels, Series
+from sk_microagg._utils._tables import text_of_day
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels, Series
 from sk_microagg.encoding._dates import DateColumn, days_of_dates
 from sk_microagg.encoding._ordinals import OrdinalColumn
 from sk_microagg.generalization._domain import Cover, DateDomain, NumberDomain
@@ -13,16 +15,30 @@ from sk_microagg.generalization._grid import Grid, SharedGrid
 from sk_microagg.generalization._labels import ROOT, interval_text, label_of
 
 
-class OrdinalDomain(NumberDomain):
-    """Ordinal values by their ranks, generalized to the values from one to another."""
+def values_for_intervals(column: Any, cells: Series) -> Floats:
+    """Numbers, days or ranks. Rare ordinal values have ranks of their own: none becomes an end."""
+    if isinstance(column, OrdinalColumn):
+        return column.all_ranks(cells)
+    return days_of_dates(cells) if isinstance(column, DateColumn) else column.values(cells)
 
-    def __init__(self, column: OrdinalColumn, ranks: Floats, grid: Grid) -> None:
-        super().__init__(ranks, grid, unit=1.0)
-        self._value_at = dict(zip(column.ranks.tolist(), column.order, strict=True))
 
-    def label(self, cover: Cover) -> str:
-        """The interval, with values instead of ranks."""
-        return interval_text(*(label_of(self._value_at[end]) for end in cover)) if cover else ROOT
+def make_domain(column: Any, values: Floats, k: int, units: Array | None) -> NumberDomain:
+    """The domain of the known values of a column, whose ends are safe."""
+    if isinstance(column, OrdinalColumn):
+        return NumberDomain(values, SharedGrid(k, units=units), unit=1.0)
+    kind = DateDomain if isinstance(column, DateColumn) else NumberDomain
+    return kind(values, Grid(k, units=units))
+
+
+def text_of_cover(column: Any, cover: Cover, is_closed: bool = True) -> str:
+    """An interval as text, in the values of the column."""
+    if not cover:
+        return ROOT
+    write: Callable[[Any], str] = text_of_day if isinstance(column, DateColumn) else label_of
+    if isinstance(column, OrdinalColumn):
+        cover = tuple(column.order[np.searchsorted(column.ranks, rank)] for rank in cover)
+    low, high = map(write, cover)
+    return interval_text(low, high) if is_closed else f"[{low}, {high})"
 
 
 def group_intervals(
@@ -32,29 +48,24 @@ def group_intervals(
 
     The loss is the width as a share of the range of all these intervals, as KAIM measures it.
     """
-    values = days_of_dates(cells) if isinstance(column, DateColumn) else column.values(cells)
+    values = values_for_intervals(column, cells)
     known = ~np.isnan(values)
-    own_units = take_units(units, known)
-    domain: NumberDomain
-    if isinstance(column, OrdinalColumn):
-        domain = OrdinalDomain(column, values[known], SharedGrid(k, units=own_units))
-    else:
-        kind = DateDomain if isinstance(column, DateColumn) else NumberDomain
-        domain = kind(values[known], Grid(k, units=own_units))
-    covers = _covers(domain, values, labels, n_groups)
+    domain = make_domain(column, values[known], k, take_units(units, known))
+    low, high, is_complete = extremes(values, labels, n_groups)
+    covers = [
+        domain.cover(*domain.range_of(ends)) if complete else ()
+        for *ends, complete in zip(low, high, is_complete, strict=True)
+    ]
     shown = NumberDomain([end for cover in covers for end in cover], unit=domain.unit)
-    texts = [domain.label(cover) for cover in covers]
+    texts = [text_of_cover(column, cover) for cover in covers]
     losses = np.array([*map(shown.loss_of, covers)])
     return type(cells)(texts, dtype=object, name=cells.name), losses
 
 
-def _covers(domain: NumberDomain, values: Floats, labels: Labels, n_groups: int) -> list[Cover]:
+def extremes(values: Floats, labels: Labels, n_groups: int) -> tuple[Floats, Floats, Booleans]:
+    """The smallest and largest known value of each group, and whether all are known."""
     known = ~np.isnan(values)
     low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
     np.minimum.at(low, labels[known], values[known])
     np.maximum.at(high, labels[known], values[known])
-    is_complete = np.bincount(labels[~known], minlength=n_groups) == 0
-    return [
-        domain.cover(*domain.range_of((lowest, highest))) if complete else ()
-        for lowest, highest, complete in zip(low, high, is_complete, strict=True)
-    ]
+    return low, high, np.bincount(labels[~known], minlength=n_groups) == 0

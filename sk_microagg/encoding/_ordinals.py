@@ -108,6 +108,12 @@ class OrdinalColumn:
             ranks = self._ranks_by_neighbors(different)
         return np.array([*ranks, np.nan])[codes]
 
+    def all_ranks(self, column: Series) -> Floats:
+        """As `values`, with ranks of their own for the rare values of the table itself."""
+        order = self.order if self._is_given else self._values_in_order(column)
+        rank_of = {value: float(rank) for rank, value in enumerate(order)}
+        return np.array([rank_of.get(value, np.nan) for value in column.astype(object)])
+
     def _rank_by_value(self, value: Any) -> float:
         if value in self._rank_of:
             return self._rank_of[value]

@@ -5,22 +5,21 @@ long as every combination of values is still that of k people and satisfies the 
 that is not possible stays so: groups only become smaller, and constraints are monotone.
 """
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sk_microagg._utils._statistics import take_units
-from sk_microagg._utils._tables import text_of_day
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Floats, Labels, Series
 from sk_microagg.encoding._coordinates import ON_A_LINE
 from sk_microagg.encoding._dates import DateColumn, days_of_dates
 from sk_microagg.encoding._frames import is_missing
+from sk_microagg.encoding._intervals import text_of_cover
 from sk_microagg.encoding._ordinals import OrdinalColumn
 from sk_microagg.generalization._domain import Cover, NumberDomain
 from sk_microagg.generalization._grid import Grid, round_edges
-from sk_microagg.generalization._labels import ROOT, interval_text, label_of
+from sk_microagg.generalization._labels import ROOT, label_of
 from sk_microagg.privacy import Rules
 
 
@@ -126,17 +125,8 @@ class LineCuts:
         return low, high - (self._is_whole and high != self._outer[1])
 
     def _text(self, cover: Cover) -> str:
-        if not cover:
-            return ROOT
-        write: Callable[[float], str] = label_of
-        if isinstance(self._column, OrdinalColumn):
-            value_at = dict(zip(self._column.ranks.tolist(), self._column.order, strict=True))
-            write = lambda rank: label_of(value_at[rank])  # noqa: E731
-        elif isinstance(self._column, DateColumn):
-            write = text_of_day
-        low, high = map(write, cover)
-        is_closed = self._is_whole or cover[1] == self._outer[1]
-        return interval_text(low, high) if is_closed else f"[{low}, {high})"
+        is_closed = self._is_whole or cover[-1:] == (self._outer[1],)
+        return text_of_cover(self._column, cover, is_closed)
 
 
 class NodeCuts:
