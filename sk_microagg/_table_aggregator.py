@@ -408,7 +408,7 @@ class TableAggregator(
         roles = self._roles(table)
         weights = None if roles.weight is None else weights_of(table[roles.weight])
         if weights is not None and roles.keeps_weight:
-            warn_of_rare_weights(weights, aggregation.method.k)
+            warn_of_rare_weights(np.unique_counts(weights).counts, aggregation.method.k)
         rules = self._rules(table, aggregation.method.k, roles, sensitive)
         strata = aggregation.check_strata(roles.strata_of(table), len(table), rules)
         records = table[roles.quasi_identifiers]

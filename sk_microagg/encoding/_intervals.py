@@ -22,12 +22,20 @@ def values_for_intervals(column: Any, cells: Series) -> Floats:
     return days_of_dates(cells) if isinstance(column, DateColumn) else column.values(cells)
 
 
-def make_domain(column: Any, values: Floats, k: int, units: Array | None) -> NumberDomain:
-    """The domain of the known values of a column, whose ends are safe."""
-    if isinstance(column, OrdinalColumn):
-        return NumberDomain(values, SharedGrid(k, units=units), unit=1.0)
-    kind = DateDomain if isinstance(column, DateColumn) else NumberDomain
-    return kind(values, Grid(k, units=units))
+def make_domain(
+    column: Any, values: Floats, k: int, units: Array | None, counts: Labels | None = None
+) -> NumberDomain:
+    """The domain of the known values of a column, whose ends are safe.
+
+    If `counts` are given, values are different and in order, and these many people have each.
+    """
+    is_ordinal = isinstance(column, OrdinalColumn)
+    grid = (SharedGrid if is_ordinal else Grid)(k, units=units)
+    if counts is not None:
+        grid.count = lambda places, n_numbers: counts  # type: ignore[method-assign]
+    if is_ordinal:
+        return NumberDomain(values, grid, unit=1.0)
+    return (DateDomain if isinstance(column, DateColumn) else NumberDomain)(values, grid)
 
 
 def text_of_cover(column: Any, cover: Cover, is_closed: bool = True) -> str:
@@ -53,8 +61,8 @@ def group_intervals(
     domain = make_domain(column, values[known], k, take_units(units, known))
     low, high, is_complete = extremes(values, labels, n_groups)
     covers = [
-        domain.cover(*domain.range_of(ends)) if complete else ()
-        for *ends, complete in zip(low, high, is_complete, strict=True)
+        domain.cover(*domain.range_of((lowest, highest))) if complete else ()
+        for lowest, highest, complete in zip(low, high, is_complete, strict=True)
     ]
     shown = NumberDomain([end for cover in covers for end in cover], unit=domain.unit)
     texts = [text_of_cover(column, cover) for cover in covers]

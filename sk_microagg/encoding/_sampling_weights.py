@@ -45,10 +45,9 @@ def mean_weights(name: Any, weights: Floats, labels: Labels) -> DataFrame:
     return pandas.DataFrame({name: group_means(weights[:, None], labels)[:, 0]})
 
 
-def warn_of_rare_weights(weights: Floats, k: int) -> None:
-    """Warn if most records have a weight that fewer than k records have."""
-    _, codes, counts = np.unique(weights, return_inverse=True, return_counts=True)
-    if np.mean(counts[codes] < k) > 0.5:
+def warn_of_rare_weights(counts: Labels, k: int) -> None:
+    """Warn if most records have a weight that fewer than k have, given the counts of weights."""
+    if np.sum(counts[counts < k]) > 0.5 * np.sum(counts):
         warn_user(
             f"{RARE_WEIGHTS} k={k} records: who knows the weight of a person finds the record. "
             "weight_release='mean' releases means of groups instead."

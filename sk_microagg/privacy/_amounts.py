@@ -31,6 +31,11 @@ class AmountConstraint(Constraint):
     _add: ClassVar[Any] = np.add
 
     @property
+    def n_apart(self) -> int:
+        """How many of the largest amounts of a group its figure takes one by one."""
+        return 1
+
+    @property
     def counts_rows(self) -> bool:
         return False
 
@@ -61,8 +66,11 @@ class AmountConstraint(Constraint):
     def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
         return self.measure_amounts(*contributions(labels, values, self._add))
 
-    def measure_amounts(self, labels: Labels, amounts: Floats) -> Array:
-        """Return the figure of each group, given amounts in the order of labels."""
+    def measure_amounts(self, labels: Labels, amounts: Floats, rest: Any = 0.0) -> Array:
+        """Return the figure of each group, given amounts in the order of labels.
+
+        Of more than `n_apart`, the sum of the `rest` of each group is enough.
+        """
         raise NotImplementedError
 
     def accepts_each(self, figures: Array) -> Booleans:

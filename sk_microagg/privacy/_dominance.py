@@ -78,9 +78,13 @@ class Dominance(AmountConstraint):
     def is_worse_if_larger(self) -> bool:
         return True
 
-    def measure_amounts(self, labels: Labels, amounts: Floats) -> Array:
+    @property
+    def n_apart(self) -> int:
+        return self.n
+
+    def measure_amounts(self, labels: Labels, amounts: Floats, rest: Any = 0.0) -> Array:
         largest, others = largest_and_others(labels, amounts, self.n, self.n)
-        total = largest + others
+        total = largest + others + rest
         return np.divide(largest, total, out=np.zeros(len(total)), where=total > 0)
 
     def accepts(self, figure: Any) -> Any:

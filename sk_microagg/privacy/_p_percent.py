@@ -71,10 +71,14 @@ class PPercent(AmountConstraint):
     def check_parameters(self) -> None:
         check_number("p", self.p, above=0)
 
-    def measure_amounts(self, labels: Labels, amounts: Floats) -> Array:
+    @property
+    def n_apart(self) -> int:
+        return 2
+
+    def measure_amounts(self, labels: Labels, amounts: Floats, rest: Any = 0.0) -> Array:
         largest, others = largest_and_others(labels, amounts, 1, 2)
         figures = np.full(len(largest), inf)
-        return np.divide(100 * others, largest, out=figures, where=largest > 0)
+        return np.divide(100 * (others + rest), largest, out=figures, where=largest > 0)
 
     def accepts(self, figure: Any) -> Any:
         return figure >= self.p * (1 - ROUNDING)

@@ -82,8 +82,8 @@ class PopulationSize(AmountConstraint):
     def _words(self) -> str:
         return f"weight={self.weight!r} of PopulationSize"
 
-    def measure_amounts(self, labels: Labels, amounts: Floats) -> Array:
-        return np.add.reduceat(amounts, np.flatnonzero(np.diff(labels, prepend=-1)))
+    def measure_amounts(self, labels: Labels, amounts: Floats, rest: Any = 0.0) -> Array:
+        return np.add.reduceat(amounts, np.flatnonzero(np.diff(labels, prepend=-1))) + rest
 
     def accepts(self, figure: Any) -> Any:
         return figure >= self.at_least * (1 - ROUNDING)

@@ -174,11 +174,14 @@ class Aggregate:
         """Return the released rows of each block, and a summary."""
         unsuited = [bundle.first + i for i, rows in enumerate(blocks) if not self._suits(rows)]
         if unsuited:  # What is returned instead of releases is not released.
-            return list(map(self.row_format.records, blocks)), Summary.of_unsuited(unsuited)
+            return [
+                np.zeros((len(rows), self.row_format.coding.n_released)) for rows in blocks
+            ], Summary.of_unsuited(unsuited)
         releases, groups_of, moments, figures = [], [], [], []
         for rows, seed in zip(blocks, bundle.seeds, strict=True):
             records, rules = self.row_format.records(rows), self.row_format.rules(rows)
-            labels, groups, kept = self._grouped(records, seed, rules)
+            weights = self.row_format.weights(rows)
+            labels, groups, kept = self._grouped(records, seed, rules, weights)
             if rules:
                 rules.check(labels, "A block has groups")
                 figures.append([rule.figures(labels) for rule in rules.rules])
@@ -204,7 +207,9 @@ class Aggregate:
             [],
         )
 
-    def _grouped(self, records: Floats, seed: Any, rules: Rules) -> tuple[Labels, Any, Points]:
+    def _grouped(
+        self, records: Floats, seed: Any, rules: Rules, weights: Floats | None
+    ) -> tuple[Labels, Any, Points]:
         """Labels and groups of the rows of a block, and the points that their loss is about."""
         space, points = self.space, self.space.points(records)
         # Points are computed cell by cell, so that they are the same in any batch.
@@ -218,8 +223,8 @@ class Aggregate:
             hidden = single_values[:2]
             kept = with_values(points, *space.stand_ins(missing, labels, *hidden))
             groups = _without(single_values, groups, points, labels)
-        coding = self.row_format.coding
-        return labels, coding.finish(space, groups, records, labels, units, hidden), kept
+        finish = self.row_format.coding.finish
+        return labels, finish(space, groups, records, labels, units, hidden, weights), kept
 
     def _suits(self, rows: Floats) -> bool:
         """Whether the rows of a block satisfy all constraints as one group."""

@@ -10,16 +10,29 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from sk_microagg._table_roles import TableRoles
 from sk_microagg._table_space import check_decimals, check_kinds, check_weights
 from sk_microagg._utils._kinds import is_categorical
+from sk_microagg._utils._statistics import group_means
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg._utils._validation import check_k
 from sk_microagg.encoding import CategoryColumn, OrdinalColumn
-from sk_microagg.encoding._categories import mode_positions
+from sk_microagg.encoding._categories import ends_of, mode_positions
 from sk_microagg.encoding._coordinates import Coordinates
 from sk_microagg.encoding._frames import can_be_missing, take, with_room
+from sk_microagg.encoding._intervals import (
+    extremes,
+    make_domain,
+    text_of_cover,
+    values_for_intervals,
+)
 from sk_microagg.encoding._numbers import group_averages
+from sk_microagg.generalization._domain import NumberDomain
+from sk_microagg.generalization._labels import ROOT, label_of
 from sk_microagg.scale._survey import Survey, Values, find_kinds, survey_columns
+
+# Beyond so many times k people of a number, further ones are not counted for intervals.
+MOST_COUNTED = 200
 
 
 @dataclass(frozen=True)
@@ -30,13 +43,13 @@ class TableCoding:
     k: int
     weights: dict[Any, float]
     n_rows: int
+    weight: Any
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, frame: Any, names: list[Any], unit: Any, k: int
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, frame: Any, roles: TableRoles, k: int) -> Self:
         """Check what an estimator says about columns, and look at all their rows."""
-        weights = estimator.column_weights
+        names, weights = roles.quasi_identifiers, estimator.column_weights
+        has_intervals = estimator.numbers == "interval"
         if weights is not None and not isinstance(weights, dict):
             raise TypeError(
                 f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
@@ -45,16 +58,22 @@ class TableCoding:
         given, orders = check_kinds(estimator.categorical, estimator.ordinal, names)
         weights, decimals = check_weights(weights, names), check_decimals(estimator.decimals, names)
         kinds, prototypes = find_kinds(frame[names], given)
-        surveys = survey_columns(frame, kinds, unit, k, decimals)
+        n_counted = MOST_COUNTED * k if has_intervals else k
+        surveys = survey_columns(frame, kinds, roles.unit, n_counted, decimals, has_intervals)
         some = next(iter(surveys.values()))
         n_rows = some.n_known + some.n_missing
         check_k(k, n_rows)  # Nothing is known of the values of no rows.
         likes = {name: prototypes.get(name, frame._meta[name]) for name in kinds}
         columns = tuple(
-            _make_column(surveys[name], kind, likes[name], k, orders.get(name))
+            _make_column(surveys[name], kind, likes[name], k, orders.get(name), estimator)
             for name, kind in kinds.items()
         )
-        return cls(columns, k, weights, n_rows)
+        return cls(columns, k, weights, n_rows, None if roles.keeps_weight else roles.weight)
+
+    @property
+    def n_released(self) -> int:
+        """Number of values in a released row as it travels."""
+        return sum(column.width for column in self.columns) + (self.weight is not None)
 
     def encode(self, frame: DataFrame) -> Floats:
         """The numbers that travel, NaN where a value is missing."""
@@ -75,13 +94,16 @@ class TableCoding:
         labels: Labels,
         units: Array | None,
         hidden: Any,
+        weights: Floats | None,
     ) -> Any:
         """The groups with what they are released as, as numbers, and with their errors."""
         n_groups = len(groups.sizes)
         averages = [
-            column.averages(records[:, j], labels, n_groups, units)
+            column.averages(records[:, j], labels, n_groups, units, weights)
             for j, column in enumerate(self.columns)
         ]
+        if self.weight is not None and weights is not None:
+            averages.append(group_means(weights[:, None], labels))
         sums = space.sums_of_squares(records, labels, hidden)
         return replace(
             groups,
@@ -95,14 +117,16 @@ class TableCoding:
 
     def shown(self, centroids: Floats) -> tuple[Array, ...]:
         """The categories that groups are released as."""
-        return tuple(column.shown(centroids[:, j]) for j, column in enumerate(self.columns))
+        parts = _by_column(centroids, [column.width for column in self.columns])
+        return tuple(column.shown(part) for column, part in zip(self.columns, parts, strict=True))
 
     def as_released(self, shown: tuple[Array, ...]) -> "ReleasedColumns":
         """What the model keeps: no categories but those that are released."""
         pairs = zip(self.columns, shown, strict=True)
-        return ReleasedColumns(
-            {column.column.name: column.as_released(one) for column, one in pairs}
-        )
+        released = {column.column.name: column.as_released(one) for column, one in pairs}
+        if self.weight is not None:
+            released[self.weight] = MeanWeights(self.weight)
+        return ReleasedColumns(released)
 
 
 @dataclass(frozen=True)
@@ -113,10 +137,26 @@ class ReleasedColumns:
 
     def cells(self, released: Floats) -> dict[Any, Series]:
         """The released columns, by their names, from released rows."""
+        parts = _by_column(released, [column.width for column in self.columns.values()])
         return {
-            name: column.cells(released[:, j])
-            for j, (name, column) in enumerate(self.columns.items())
+            name: column.cells(part)
+            for (name, column), part in zip(self.columns.items(), parts, strict=True)
         }
+
+    @property
+    def n_released(self) -> int:
+        """Number of values in a released row as it travels."""
+        return sum(column.width for column in self.columns.values())
+
+
+def _by_column(released: Floats, widths: list[int]) -> list[Any]:
+    """The values of each column in released rows, which have one value each, or two ends."""
+    ends = np.cumsum(widths)
+    pairs = zip(ends - widths, widths, strict=True)
+    return [
+        released[:, start] if width == 1 else released[:, start : start + width]
+        for start, width in pairs
+    ]
 
 
 @dataclass(frozen=True)
@@ -124,6 +164,7 @@ class NewRowCoding:
     """The quasi-identifiers of rows that are assigned to groups."""
 
     space: Coordinates
+    n_released: int
 
     def encode(self, frame: DataFrame) -> Floats:
         """The numbers that travel, NaN where a value is missing."""
@@ -136,16 +177,22 @@ class Line:
 
     column: Any
     like: Series
+    width = 1
 
     def numbers(self, cells: Series) -> Floats:
         """The numbers that travel, NaN where a value is missing."""
         return self.column.values(cells)
 
     def averages(
-        self, numbers: Floats, labels: Labels, n_groups: int, units: Array | None
+        self,
+        numbers: Floats,
+        labels: Labels,
+        n_groups: int,
+        units: Array | None,
+        weights: Floats | None,
     ) -> Floats:
         """What groups are released as, as numbers."""
-        return group_averages(numbers, labels, n_groups, "mean", self.like, units)
+        return group_averages(numbers, labels, n_groups, "mean", self.like, units, weights)
 
     def shown(self, averages: Floats) -> Floats:
         """Nothing: numbers say themselves what they stand for."""
@@ -162,6 +209,76 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Intervals(Line):
+    """A line whose groups are released as intervals; the values of the table, in order."""
+
+    places: Floats
+    domain: NumberDomain
+    width = 2
+
+    @classmethod
+    def from_survey(cls, column: Any, like: Series, survey: Survey, k: int) -> Self:
+        """Find the ends that intervals may have, from all values and numbers of people."""
+        values = survey.as_categories()
+        known = pd.Series(values.known.array, name=like.name)
+        if like.dtype.kind not in "iuf":
+            known = known.astype(like.dtype)
+        at = values_for_intervals(column, known)
+        order = np.argsort(at)
+        counts = values.counts[:-1] if survey.people is None else survey.n_people()
+        domain = make_domain(column, at[order], k, None, counts[order])
+        return cls(column, like, column.values(known)[order], domain)
+
+    def averages(
+        self,
+        numbers: Floats,
+        labels: Labels,
+        n_groups: int,
+        units: Array | None,
+        weights: Floats | None,
+    ) -> Floats:
+        """The ends of the interval of each group, NaN for "*"."""
+        low, high, is_complete = extremes(numbers, labels, n_groups)
+        first = np.searchsorted(self.places, low[is_complete])
+        last = np.searchsorted(self.places, high[is_complete], side="right") - 1
+        covers = [self.domain.cover(*ends) for ends in zip(first, last, strict=True)]
+        ends = np.full((n_groups, 2), np.nan)
+        ends[is_complete] = [cover or (np.nan, np.nan) for cover in covers]
+        return ends
+
+    def as_released(self, shown: Floats) -> Any:
+        """What the model keeps of the column."""
+        return ReleasedIntervals(self.column)
+
+
+@dataclass(frozen=True)
+class ReleasedIntervals:
+    """Intervals, whose ends travel."""
+
+    column: Any
+    width = 2
+
+    def cells(self, ends: Floats) -> Series:
+        """The intervals as text."""
+        pairs, places = np.unique(np.nan_to_num(ends, nan=np.inf), axis=0, return_inverse=True)
+        covers = [() if np.isinf(low) else (low, high) for low, high in pairs.tolist()]
+        texts = np.array([text_of_cover(self.column, cover) for cover in covers], dtype=object)
+        return pd.Series(texts[places.reshape(-1)], dtype=object, name=self.column.name)
+
+
+@dataclass(frozen=True)
+class MeanWeights:
+    """The column of sampling weights, released as means."""
+
+    name: Any
+    width = 1
+
+    def cells(self, averages: Floats) -> Series:
+        """The released cells."""
+        return pd.Series(averages, name=self.name)
+
+
+@dataclass(frozen=True)
 class Categories:
     """Categories, and all values of the table."""
 
@@ -172,6 +289,8 @@ class Categories:
     order: Labels
     categories: pd.Index | None
     k: int
+    generalizes: bool
+    width = 1
 
     def numbers(self, cells: Series) -> Floats:
         """The numbers that travel, NaN where a value is missing."""
@@ -181,14 +300,22 @@ class Categories:
         return numbers[self.values.positions(cells.astype(object))]
 
     def averages(
-        self, numbers: Floats, labels: Labels, n_groups: int, units: Array | None
+        self,
+        numbers: Floats,
+        labels: Labels,
+        n_groups: int,
+        units: Array | None,
+        weights: Floats | None,
     ) -> Floats:
-        """The most frequent values of groups, as numbers."""
+        """The most frequent or common values of groups, as numbers."""
         n_values = len(self.order)
         places = np.where(np.isnan(numbers), n_values, numbers).astype(np.intp)
+        if self.generalizes:
+            low, high = ends_of(places, labels, n_groups)
+            return np.where((low == high) & (low < n_values), low, np.nan)
         codes = np.append(self.order, n_values)[places]
         positions = mode_positions(
-            codes, self.values.counts, labels, n_groups, self.k, units, self.people
+            codes, self.values.counts, labels, n_groups, self.k, units, self.people, weights
         )
         modes = np.where(positions < 0, np.nan, numbers[positions])
         if n_values and not can_be_missing(self.like):
@@ -206,6 +333,9 @@ class Categories:
         is_missing = np.isnan(shown)
         codes = shown[~is_missing].astype(np.intp)
         released = self.values.known.astype(object)[self.order[codes]]
+        if self.generalizes:
+            texts = pd.Series([*map(label_of, released), ROOT], dtype=object, name=self.like.name)
+            return ReleasedCategories(codes, texts, texts[:0])
         like = with_room(self.like) if is_missing.any() else self.like
         if self.categories is not None:
             people = np.zeros(len(self.categories), dtype=np.intp)
@@ -227,6 +357,7 @@ class ReleasedCategories:
     codes: Labels
     values: Series
     like: Series
+    width = 1
 
     def cells(self, averages: Floats) -> Series:
         """The released cells, with their type."""
@@ -237,14 +368,18 @@ class ReleasedCategories:
 
 
 def _make_column(
-    survey: Survey, kind: str, like: Series, k: int, order: list[Any] | None
+    survey: Survey, kind: str, like: Series, k: int, order: list[Any] | None, estimator: Any
 ) -> Line | Categories:
     """The column of a table, from what is known of all its rows; `like` has its type."""
-    name = like.name
+    name, line = like.name, None
     if survey.n_known and survey.line is not None:
-        return Line(survey.line, like)
-    if survey.n_known and kind == "ordinal":
-        return _make_ordinal(survey, like, k, order)
+        line = Line(survey.line, like)
+    elif survey.n_known and kind == "ordinal":
+        line = _make_ordinal(survey, like, k, order)
+    if line is not None and estimator.numbers == "interval":
+        return Intervals.from_survey(line.column, like, survey, k)
+    if line is not None:
+        return line
     values, people = survey.as_categories(), survey.n_people()
     different, counts = values.known.astype(object), values.counts[:-1]
     column = CategoryColumn.from_counts(name, different, counts, people, int(values.counts[-1]), k)
@@ -253,7 +388,8 @@ def _make_column(
     column.kind = kind if survey.n_known else "category"
     if is_categorical(like):
         like = pd.Series([], dtype=pd.CategoricalDtype([], ordered=like.dtype.ordered), name=name)
-    return Categories(column, like, values, people, travel_order, survey.categories, k)
+    generalizes = estimator.categories == "generalize"
+    return Categories(column, like, values, people, travel_order, survey.categories, k, generalizes)
 
 
 def _make_ordinal(survey: Survey, like: Series, k: int, order: list[Any] | None) -> Line:

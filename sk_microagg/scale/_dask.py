@@ -34,10 +34,12 @@ from sk_microagg._utils._typing import (
 from sk_microagg._utils._validation import (
     check_count,
     check_k,
+    check_option,
     check_seed,
     check_verbose,
     warn_if_k_is_1,
 )
+from sk_microagg.encoding._sampling_weights import check_weight_release
 from sk_microagg.privacy import Constraint
 from sk_microagg.refiners._base import check_keeps_rules
 from sk_microagg.scale._bundles import Assign, Grouping, check_rows
@@ -84,6 +86,12 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         strata. A stratum needs at least `k` rows, or units. They are released unchanged, and
         `transform` needs them, too.
 
+    weight : str or None, default=None
+        The column of sampling weights: see :class:`~sk_microagg.TableAggregator`.
+
+    weight_release : {"mean", "keep"}, default="mean"
+        How weights are released: as the mean of the group, or unchanged.
+
     drop : str, list of str or None, default=None
         Columns that are not released, such as names.
 
@@ -99,15 +107,26 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     column_weights : dict or None, default=None
         How much columns count, by their names; 1 for those that are not named.
 
+    categories : {"mode", "generalize"}, default="mode"
+        How categories are released: as the most frequent value of the group, or as the value that
+        all its rows have, and otherwise "*".
+
+    numbers : {"mean", "interval"}, default="mean"
+        How numbers, ordinal values and dates are released: as means, or as intervals that tell
+        nobody's value, as in :class:`~sk_microagg.TableAggregator`, of groups that may overlap. All
+        different numbers must then fit into memory.
+
     decimals : "auto", int, dict or None, default="auto"
         Number of decimals of released numbers, for all columns or by their names. "auto" stands for
         those that the column itself has, None for all digits.
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size: :class:`~sk_microagg.privacy.LDiversity`, or
-        :class:`~sk_microagg.privacy.TCloseness` without a hierarchy, of a column in `sensitive`, or
-        :class:`~sk_microagg.privacy.UnitShare` of `unit`. Groups are compared with the distribution
-        of the whole table. Blocks are larger where smaller ones could not satisfy it.
+        :class:`~sk_microagg.privacy.TCloseness` without a hierarchy, of a column in `sensitive`;
+        :class:`~sk_microagg.privacy.UnitShare` of `unit`; or a constraint on amounts, such as
+        :class:`~sk_microagg.privacy.Dominance`, for which what each unit contributes must fit into
+        memory. Groups are compared with the distribution of the whole table. Blocks are larger
+        where smaller ones could not satisfy it.
 
     builder : str or Builder, default="mdav"
         Makes the groups of a block: see :class:`~sk_microagg.MicroAggregator`. The groups of a
@@ -256,10 +275,14 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         sensitive: Names | None = None,
         unit: Hashable = None,
         strata: Names | None = None,
+        weight: Hashable = None,
+        weight_release: Literal["mean", "keep"] = "mean",
         drop: Names | None = None,
         categorical: Names = "from_dtype",
         ordinal: Mapping[Any, Sequence[Any]] | Names | None = None,
         column_weights: Mapping[Any, float] | None = None,
+        categories: Literal["mode", "generalize"] = "mode",
+        numbers: Literal["mean", "interval"] = "mean",
         decimals: int | Literal["auto"] | Mapping[Any, Any] | None = "auto",
         privacy: Constraint | Sequence[Constraint] | None = None,
         builder: BuilderLike = "mdav",
@@ -276,10 +299,14 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         self.sensitive = sensitive
         self.unit = unit
         self.strata = strata
+        self.weight = weight
+        self.weight_release = weight_release
         self.drop = drop
         self.categorical = categorical
         self.ordinal = ordinal
         self.column_weights = column_weights
+        self.categories = categories
+        self.numbers = numbers
         self.decimals = decimals
         self.privacy = privacy
         self.builder = builder
@@ -390,7 +417,8 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
                 if name not in X.columns:
                     raise ValueError(f"X has no column {name!r}, which it had in fit.")
             constraints = GroupConstraints(strata=self._strata)
-            parts = Parts(X, roles, NewRowCoding(self._space), constraints)
+            coding = NewRowCoding(self._space, self._coding.n_released)
+            parts = Parts(X, roles, coding, constraints)
             shuffle = self._make_shuffle(sum(parts.lengths()), parts)
             shuffle.route(parts, self._space, self._router)
             work = Assign(self._space, self._model, parts.format)
@@ -401,6 +429,9 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     def _fit(self, X: Any) -> tuple[Parts, Any]:
         """Find the groups; return the table, and the shuffle that brings the released rows back."""
         check_verbose(self.verbose)
+        check_option("categories", self.categories, ("mode", "generalize"))
+        check_option("numbers", self.numbers, ("mean", "interval"))
+        check_weight_release(self)
         roles = TableRoles.from_estimator(self, list(X.columns))
         size = self._check_sample_size()
         method = Method(None, make_builder(self.builder), make_refiner(self.refiner))  # type: ignore[arg-type]
@@ -412,9 +443,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
 
         constraints = self._find_constraints(X, roles, method)
         self._say("looking at the values of all columns")
-        coding = TableCoding.from_estimator(
-            self, X, roles.quasi_identifiers, roles.unit, check_k(self.k, math.inf)
-        )
+        coding = TableCoding.from_estimator(self, X, roles, check_k(self.k, math.inf))
         parts = Parts(X, roles, coding, constraints)
         sample = parts.sample(seed, size)
         sizes = np.array(constraints.sizes or [sample.n_rows])  # of strata

@@ -1,8 +1,8 @@
 """Constraints beyond k for tables on Dask: what the whole table tells, and the values of rows.
 
-Values of sensitive columns, units and strata travel with the rows of the columns that are
+Values of sensitive columns, units, amounts and strata travel with the rows of the columns that are
 anonymized, as numbers: the position of a value among the different ones of the table, a hash of the
-unit, and the number of the stratum.
+unit, the amounts themselves, and the number of the stratum.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,16 +16,19 @@ from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._tables import check_types, warn_of_similar_values, warn_of_spellings
 from sk_microagg._utils._typing import DataFrame, Floats, Labels
 from sk_microagg._utils._validation import check_k
-from sk_microagg.privacy import (
-    Constraint,
-    DistinctUnits,
-    Rules,
+from sk_microagg.encoding._sampling_weights import (
+    about_weights,
+    warn_of_rare_weights,
+    weights_of,
 )
+from sk_microagg.privacy import Constraint, DistinctUnits, Rules
+from sk_microagg.privacy._amounts import AmountConstraint, amounts_of
 from sk_microagg.privacy._codes import GroupCounts
 from sk_microagg.privacy._rules import Rule, split_constraints
 from sk_microagg.privacy._strata import StratumNames
 from sk_microagg.scale._stratum_columns import (
     StratumColumns,
+    check_amounts,
     check_rules,
     check_shares,
     count_strata,
@@ -50,6 +53,8 @@ class GroupConstraints:
     rules: tuple[Rule, ...] = ()
     columns: tuple[Any, ...] = ()
     on_units: tuple[Constraint, ...] = ()
+    on_amounts: tuple[tuple[AmountConstraint, str], ...] = ()
+    weight: Any = None
     strata: StratumColumns | None = None
     sizes: tuple[int, ...] = field(default=(), repr=False)
 
@@ -57,18 +62,34 @@ class GroupConstraints:
     def names(self) -> list[Any]:
         """Columns of the table that are needed to encode rows."""
         units = [] if self.unit is None else [self.unit]
-        return [*self.values, *units, *([] if self.strata is None else self.strata.columns)]
+        strata = [] if self.strata is None else self.strata.columns
+        return [*dict.fromkeys([*self.values, *units, *self.amounts, *strata])]
+
+    @property
+    def amounts(self) -> list[Any]:
+        """Columns of amounts, and that of weights."""
+        weights = [] if self.weight is None else [self.weight]
+        return [*dict.fromkeys([*(each.column for each, _ in self.on_amounts), *weights])]
 
     @property
     def width(self) -> int:
-        """Number of encoded columns: sensitive ones, then the unit, then the stratum."""
-        return len(self.values) + (self.unit is not None) + (self.strata is not None)
+        """Number of encoded columns: sensitive ones, the unit, amounts, then the stratum."""
+        return self.n_before_amounts + len(self.amounts) + (self.strata is not None)
+
+    @property
+    def n_before_amounts(self) -> int:
+        """Number of encoded columns before those of amounts."""
+        return len(self.values) + (self.unit is not None)
 
     def encode(self, frame: DataFrame) -> Floats:
         """The values of some rows as floats."""
         encoded: list[Any] = [values.positions(frame[name]) for name, values in self.values.items()]
         if self.unit is not None:
             encoded.append(keys_of(frame[self.unit]))
+        for name in self.amounts:
+            words = f"column={name!r} of a constraint"
+            is_weight = name == self.weight
+            encoded.append(weights_of(frame[name]) if is_weight else amounts_of(frame[name], words))
         if self.strata is not None:
             encoded.append(self.strata.numbers(frame))
         return np.column_stack(encoded).astype(np.float64)
@@ -78,11 +99,20 @@ class GroupConstraints:
         rules: list[Rule] = []
         if self.unit is not None:
             keys = encoded[:, len(self.values)]
-            rules += self.rules_of_units(np.unique(keys, return_inverse=True)[1])
+            units = np.unique(keys, return_inverse=True)[1].astype(np.int32)
+            rules += self.rules_of_units(units)
         numbers = {name: number for number, name in enumerate(self.values)}
         for rule, name in zip(self.rules, self.columns, strict=True):
             rules.append(rule.subset(encoded[:, numbers[name]].astype(np.intp)))
+        for constraint, words in self.on_amounts:
+            prepared, _ = constraint.prepare(self.amounts_in(encoded, constraint.column))
+            own = constraint.with_units(prepared, None if self.unit is None else units)
+            rules.append(Rule(constraint, constraint.describe(words), own, None))
         return Rules(tuple(rules))
+
+    def amounts_in(self, encoded: Floats, column: Any) -> Floats:
+        """The amounts in a column, given the encoded values."""
+        return encoded[:, self.n_before_amounts + self.amounts.index(column)]
 
     def rules_of_units(self, codes: Any = ()) -> list[Rule]:
         """The rules about units, for rows with these numbers of units: their number is first."""
@@ -100,7 +130,11 @@ class GroupConstraints:
 
 def find_constraints(frame: Any, k: int, privacy: Any, roles: TableRoles) -> GroupConstraints:
     """Count what constraints need of the whole table; raise if they cannot be satisfied."""
-    on_units, others = split_constraints(privacy)
+    on_units, others = split_constraints(about_weights(privacy, roles.weight))
+    on_amounts = _amounts_by_column(
+        [each for each in others if each.is_about_amounts], frame, roles
+    )
+    others = [each for each in others if not each.is_about_amounts]
     if on_units and roles.unit is None:
         raise ValueError(f"privacy={privacy!r} needs units: pass unit=, a column's name.")
     if others and not roles.sensitive:
@@ -112,12 +146,16 @@ def find_constraints(frame: Any, k: int, privacy: Any, roles: TableRoles) -> Gro
         _check_known(constraint)
     constraints = _constraints_by_column(others, roles.sensitive, frame.dtypes)
     unit, strata = roles.unit, roles.strata
-    names = [*constraints, *([] if unit is None else [unit]), *strata]
+    amounts = {"on_amounts": on_amounts, "weight": roles.weight}
+    kept = [roles.weight] if roles.keeps_weight and roles.weight is not None else []
+    names = [*constraints, *kept, *([] if unit is None else [unit]), *strata]
     if not names:
-        return GroupConstraints()
+        found = GroupConstraints(**amounts)
+        check_amounts(frame, found)
+        return found
     count = dask.delayed(_count, pure=False)
     counted = [
-        count(part, list(constraints), unit, strata, k) for part in frame[names].to_delayed()
+        count(part, [*constraints, *kept], unit, strata, k) for part in frame[names].to_delayed()
     ]
     columns, keys, sizes, spellings, types = compute_merged(counted, _merged, k)
     for name, cell_types in zip(names, types, strict=True):
@@ -126,13 +164,18 @@ def find_constraints(frame: Any, k: int, privacy: Any, roles: TableRoles) -> Gro
         check_k(k, int(column.counts.sum()))  # Nothing is known of the values of no rows.
     if unit is not None and len(keys) < k:
         raise ValueError(DistinctUnits(k).why_impossible(len(keys), f"unit column {unit!r}"))
+    if kept:
+        weights = columns.pop()
+        weights_of(weights.as_column().rename(roles.weight))
+        warn_of_rare_weights(weights.counts, k)
     values = dict(zip(constraints, columns, strict=True))
     _warn_of_similar_texts(values, unit, spellings, strata, sizes)
     pairs = [(name, constraint) for name, those in constraints.items() for constraint in those]
     rules = tuple(_rule(constraint, name, values[name]) for name, constraint in pairs)
     named = tuple(name for name, _ in pairs)
-    found = GroupConstraints(k, unit, values, rules, named, tuple(on_units))
+    found = GroupConstraints(k, unit, values, rules, named, tuple(on_units), **amounts)
     found = _within_strata(found, frame, strata, sizes) if strata else found
+    check_amounts(frame, found)
     if on_units:
         check_shares(frame, found)
     return found
@@ -220,11 +263,33 @@ def _constraints_by_column(
     return by_column
 
 
+def _amounts_by_column(
+    privacy: Sequence[Any], frame: Any, roles: TableRoles
+) -> tuple[tuple[Any, str], ...]:
+    """Constraints on amounts, about any column of the table, with the words for these."""
+    found = []
+    for constraint in privacy:
+        _check_known(constraint)
+        name = constraint.column
+        if name is None and len(roles.sensitive) == 1:
+            constraint = constraint.about(*roles.sensitive)
+        elif name is None or name not in frame.columns:
+            raise ValueError(
+                f"{'weight' if constraint.is_about_weights else 'column'}={name!r} of "
+                f"{constraint!r} must be one of the columns {list(frame.columns)}."
+            )
+        is_sensitive = constraint.column in roles.sensitive
+        words = f"{'sensitive ' if is_sensitive else ''}column {constraint.column!r}"
+        found.append((constraint, words))
+    return tuple(found)
+
+
 def _check_known(constraint: Constraint) -> None:
     """Raise an error unless a constraint can be satisfied part by part."""
-    if not constraint.can_be_counted:
+    if not (constraint.can_be_counted or isinstance(constraint, AmountConstraint)):
         raise TypeError(
             f"privacy={constraint!r} needs all records together: on Dask, it must be LDiversity, "
-            "UnitShare, or TCloseness with a distance of 'auto', 'ordered' or 'equal'."
+            "UnitShare, or TCloseness with a distance of 'auto', 'ordered' or 'equal', or one on "
+            "amounts."
         )
     constraint.check_parameters()

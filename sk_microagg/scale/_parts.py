@@ -86,7 +86,7 @@ class RowFormat:
     @property
     def names(self) -> list[Any]:
         """All columns of the table that are needed."""
-        return self.columns + self.constraints.names
+        return [*dict.fromkeys([*self.columns, *self.constraints.names])]
 
     @property
     def width(self) -> int:
@@ -113,6 +113,12 @@ class RowFormat:
     def rules(self, rows: Floats) -> Rules:
         """What groups of these rows must satisfy beyond their size."""
         return self.constraints.rules_of(rows[:, len(self.columns) :])
+
+    def weights(self, rows: Floats) -> Floats | None:
+        """The sampling weights; None if there are none."""
+        if self.constraints.weight is None:
+            return None
+        return self.constraints.amounts_in(rows[:, len(self.columns) :], self.constraints.weight)
 
     def strata(self, rows: Floats) -> Labels:
         """Number of the stratum of each row; 0 if there are no strata."""
@@ -174,7 +180,7 @@ class Parts:
         dropped = [name for name in self.frame.columns if name in self.roles.dropped]
         frame = self.frame.drop(columns=dropped) if dropped else self.frame
         categories = self._used_categories(frame)
-        meta = _replace(frame._meta, np.empty((0, len(coding.columns))), coding, categories)
+        meta = _replace(frame._meta, np.empty((0, coding.n_released)), coding, categories)
         put, coding = dask.delayed(_replace, pure=False), dask.delayed(coding, traverse=False)
         parts = [
             put(part, rows, coding, categories, model)
@@ -243,7 +249,8 @@ def _replace(
     frame = frame.copy(deep=False)
     frame.attrs = {}
     for name, cells in coding.cells(rows).items():
-        frame[name] = cells.array
+        if name in frame.columns:  # New rows may have no weight.
+            frame[name] = cells.array
     for name, used in categories.items():
         frame[name] = frame[name].cat.set_categories(used)
     return frame

@@ -23,6 +23,7 @@ from sk_microagg._model._router import Router
 from sk_microagg._utils._typing import Booleans, DataFrame, Labels, Series
 from sk_microagg.privacy import Rules
 from sk_microagg.privacy._codes import GroupCounts
+from sk_microagg.privacy._rules import Rule
 from sk_microagg.privacy._strata import StratumNames, keys_of
 from sk_microagg.scale._survey import compute_merged
 
@@ -132,9 +133,64 @@ def _sum_units(counted: Iterable[tuple[Series, Series]]) -> tuple[Series, Series
     return counts.groupby(level=[0, 1]).sum(), sizes.groupby(level=0).sum()
 
 
+def check_amounts(frame: Any, constraints: Any) -> None:
+    """Raise an error if the table, or a stratum, violates a constraint on amounts as a whole."""
+    if not constraints.on_amounts:
+        return
+    count, settings = dask.delayed(_amounts, pure=False), dask.delayed(constraints, traverse=False)
+    parts = [count(part, settings) for part in frame[constraints.names].to_delayed()]
+    for (constraint, words), (amounts, rest) in zip(
+        constraints.on_amounts, compute_merged(parts, _merged_amounts, constraints), strict=True
+    ):
+        strata = amounts.index.get_level_values(0).to_numpy().astype(np.intp)
+        figures = constraint.measure_amounts(strata, amounts.to_numpy(), rest.to_numpy())
+        if constraints.strata is not None:
+            rule = Rule(constraint, constraint.describe(words), np.empty(0), None)
+            constraints.strata.names.check_figures(rule, figures)
+        elif not constraint.accepts(figures[0]):
+            raise ValueError(constraint.why_impossible(figures[0], words))
+
+
+def _amounts(frame: DataFrame, constraints: Any) -> list[tuple[Series, Series]]:
+    """By constraint, what units contribute to each stratum, and the sum of what is left out."""
+    encoded, found = constraints.encode(frame), []
+    strata = constraints.strata_of(encoded)
+    for constraint, _ in constraints.on_amounts:
+        prepared, _ = constraint.prepare(constraints.amounts_in(encoded, constraint.column))
+        # A row without a unit is one of its own: only the largest are kept.
+        has_unit = constraints.unit is not None
+        unit = encoded[:, len(constraints.values)] if has_unit else np.arange(len(frame))
+        amounts = pd.Series(prepared["amount"], index=[strata, unit])
+        found.append((amounts, pd.Series(0.0, index=np.unique(strata))))
+    return _merged_amounts([found], constraints) if len(frame) else found
+
+
+def _merged_amounts(
+    counted: Iterable[list[tuple[Series, Series]]], constraints: Any
+) -> list[tuple[Series, Series]]:
+    merged = []
+    pairs = zip(constraints.on_amounts, zip(*counted, strict=True), strict=True)
+    for (constraint, _), parts in pairs:
+        amounts, rest = (pd.concat(series) for series in zip(*parts, strict=True))
+        rest = rest.groupby(level=0).sum()
+        if constraints.unit is not None:
+            by_unit = amounts.groupby(level=[0, 1])
+            amounts = by_unit.max() if constraint.is_about_weights else by_unit.sum()
+        else:
+            amounts = amounts.sort_values(ascending=False).sort_index(
+                level=0, kind="stable", sort_remaining=False
+            )
+            is_apart = amounts.groupby(level=0).cumcount() < constraint.n_apart
+            rest = rest.add(amounts[~is_apart].groupby(level=0).sum(), fill_value=0.0)
+            amounts = amounts[is_apart]
+        merged.append((amounts, rest))
+    return merged
+
+
 def _count(frame: DataFrame, constraints: Any) -> list[Series]:
-    """For each encoded column but that of strata, how often its values occur in each stratum."""
-    *columns, strata = constraints.encode(frame).T
+    """By column of values or units, how often each of these occurs in each stratum."""
+    encoded = constraints.encode(frame)
+    columns, strata = encoded[:, : constraints.n_before_amounts].T, encoded[:, -1]
     ones = np.ones(len(frame), dtype=np.int64)
     return _summed([pd.Series(ones, index=[strata, column]) for column in columns], constraints)
 

@@ -152,21 +152,32 @@ class Survey:
     categories: pd.Index | None
 
     @classmethod
-    def of_part(cls, column: Series, kind: str, decimals: Any, keys: Floats | None, k: int) -> Self:
+    def of_part(
+        cls,
+        column: Series,
+        kind: str,
+        decimals: Any,
+        keys: Floats | None,
+        k: int,
+        has_intervals: bool = False,
+    ) -> Self:
         """Look at the rows of one part of the table, given hashes of people or None."""
         line: Any = None
         values = people = categories = None
+        cells = column
         if kind == "number":
             _check_no_codes(column)
             line = NumberColumn(column, decimals)
+            cells = type(column)(line.values(column), name=column.name)
         elif kind == "date":
             line = DateColumn(column, decimals)
         else:
-            column_of_objects = column.astype(object)
-            values = Values.of_part(column_of_objects)
-            if keys is not None:
-                people = People.of_part(values.positions(column_of_objects), keys, k)
+            cells = column.astype(object)
             categories = column.dtype.categories if is_categorical(column) else None
+        if line is None or has_intervals:
+            values = Values.of_part(cells)
+            if keys is not None:
+                people = People.of_part(values.positions(cells), keys, k)
         n_missing = int(column.isna().sum())
         return cls(len(column) - n_missing, n_missing, line, values, people, categories)
 
@@ -226,15 +237,23 @@ def _check_no_codes(column: Series) -> None:
 
 
 def survey_columns(
-    frame: Any, kinds: dict[Any, str], unit: Any, k: int, decimals: dict[Any, Any] | None = None
+    frame: Any,
+    kinds: dict[Any, str],
+    unit: Any,
+    k: int,
+    decimals: dict[Any, Any],
+    has_intervals: bool,
 ) -> dict[Any, Survey]:
-    """Look at all rows of some columns, and count up to k people of each value."""
+    """Look at all rows of some columns, and count up to k people of each value.
+
+    For intervals, the values of numbers and dates are counted, too.
+    """
     look = dask.delayed(_survey_part, pure=False)
     parts = frame[[*kinds, *([] if unit is None else [unit])]].to_delayed()
-    surveys = [look(part, kinds, decimals or {}, unit, k) for part in parts]
+    surveys = [look(part, kinds, decimals, unit, k, has_intervals) for part in parts]
     surveys = compute_merged(surveys, _merged, k)
     for name, survey in zip(kinds, surveys, strict=True):
-        if survey.values is not None:
+        if survey.line is None and survey.values is not None:
             warn_of_similar_values(f"Column {name!r}", survey.values.known)
     orders = [name for name in kinds if getattr(frame.dtypes[name], "ordered", False)]
     if orders:
@@ -243,11 +262,16 @@ def survey_columns(
 
 
 def _survey_part(
-    frame: DataFrame, kinds: dict[Any, str], decimals: dict[Any, Any], unit: Any, k: int
+    frame: DataFrame,
+    kinds: dict[Any, str],
+    decimals: dict[Any, Any],
+    unit: Any,
+    k: int,
+    has_intervals: bool,
 ) -> list[Survey]:
     keys = None if unit is None else keys_of(frame[unit])
     return [
-        Survey.of_part(frame[name], kind, decimals.get(name, "auto"), keys, k)
+        Survey.of_part(frame[name], kind, decimals.get(name, "auto"), keys, k, has_intervals)
         for name, kind in kinds.items()
     ]
 

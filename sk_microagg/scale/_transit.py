@@ -267,7 +267,7 @@ class MemoryShuffle:
         done = dask.persist(*done)
         self.back = dd.from_delayed(
             [rows for rows, _ in done],
-            meta=_frame(np.empty((0, len(self.parts.format.columns))), 0, []),
+            meta=_frame(np.empty((0, self.parts.coding.n_released)), 0, []),
             verify_meta=False,
         )
         return dask.compute(*(summary for _, summary in done))

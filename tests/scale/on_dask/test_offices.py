@@ -1,0 +1,192 @@
+"""Sampling weights, amounts and intervals on tables of Dask: the release is that in memory."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+from tables.on_dask import assert_fit_fails, every_shuffle  # noqa: E402
+
+from sk_microagg import TableAggregator  # noqa: E402
+from sk_microagg.metrics import anonymity_level, dominance  # noqa: E402
+from sk_microagg.privacy import Dominance, LDiversity, PopulationSize, PPercent  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator  # noqa: E402
+
+# Dask itself causes this warning with newer versions of pandas.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+
+NAMES = ["age", "sales", "day", "grade", "town"]
+AMOUNTS = [Dominance(0.5, column="sales"), PPercent(10, column="sales"), PopulationSize(90)]
+INTERVALS = {"numbers": "interval", "categories": "generalize"}
+
+
+def draw(n=300, seed=0):
+    """A survey with weights, companies with several rows, and values of any kind."""
+    rng = np.random.default_rng(seed)
+    grades = pd.CategoricalDtype(list("ABCDE"), ordered=True)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "sales": np.round(rng.lognormal(4, 1.3, n), 1),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D"),
+            "grade": pd.Series(rng.choice(list("ABCDE"), n, p=[0.4, 0.3, 0.27, 0.02, 0.01])).astype(
+                grades
+            ),
+            "town": pd.Categorical(rng.choice(["Bonn", "Ulm", None], n, p=[0.6, 0.35, 0.05])),
+            "w": np.round(rng.lognormal(3, 0.6, n), 1),
+            "company": rng.integers(0, n // 2, n),
+            "region": rng.choice(["north", "south"], n),
+            "ill": rng.choice(["flu", "gout"], n),
+        }
+    )
+
+
+def with_gaps(table, seed=1):
+    rng = np.random.default_rng(seed)
+    return table.assign(age=table["age"].where(rng.random(len(table)) > 0.05))
+
+
+RELEASES = {
+    "weights": {"weight": "w"},
+    "weights and strata": {"weight": "w", "strata": "region"},
+    "amounts": {"weight": "w", "privacy": AMOUNTS},
+    "amounts of units": {"weight": "w", "privacy": AMOUNTS, "unit": "company"},
+    "kept": {"weight": "w", "weight_release": "keep", "privacy": PopulationSize(90)},
+    "amounts in strata": {"weight": "w", "privacy": AMOUNTS, "strata": "region"},
+    "amounts, no weight": {"privacy": AMOUNTS[:2]},
+    "intervals": INTERVALS,
+    "intervals of people": INTERVALS | {"unit": "company"},
+    "everything": INTERVALS
+    | {"weight": "w", "unit": "company", "strata": "region", "sensitive": "ill"}
+    | {"privacy": [LDiversity(2), *AMOUNTS]},
+}
+
+
+@pytest.mark.slow_but_first
+@pytest.mark.filterwarnings("ignore:Most weights")
+@pytest.mark.parametrize("name", RELEASES)
+def test_the_release_is_that_in_memory(name, small_bundles):
+    table = with_gaps(draw()) if "unit" not in RELEASES[name] else draw()
+    parameters = {"k": 3, "quasi_identifiers": NAMES, "block_size": 100, "refiner": None}
+    parameters |= RELEASES[name]
+    model = DaskTableAggregator(**parameters)
+    memory = TableAggregator(**parameters)
+    expected = memory.fit_transform(table)
+    release = model.fit_transform(dd.from_pandas(table, npartitions=3))
+    assert list(release[NAMES].dtypes) == list(expected[NAMES].dtypes)
+    pd.testing.assert_frame_equal(release.compute(), expected, check_dtype=False)
+    assert model.n_blocks_ == memory.n_blocks_
+    new = draw(40, seed=5)
+    new_rows = model.transform(dd.from_pandas(new, npartitions=2)).compute()
+    pd.testing.assert_frame_equal(new_rows, memory.transform(new), check_dtype=False)
+
+
+@pytest.mark.slow
+@every_shuffle
+def test_a_sample_of_a_larger_table(tmp_path, shuffle, small_bundles):
+    table = draw(3000)
+    table.to_parquet(tmp_path / "table.parquet", row_group_size=700)
+    model = DaskTableAggregator(
+        4,
+        quasi_identifiers=NAMES,
+        weight="w",
+        privacy=AMOUNTS,
+        decimals=None,
+        sample_size=1000,
+        block_size=500,
+        refiner=None,
+        shuffle=shuffle,
+        folder=tmp_path / "model",
+    )
+    release = model.fit_transform(tmp_path / "table.parquet", path=tmp_path / "release").compute()
+    assert model.n_blocks_ > 2
+    assert release["w"].sum() == pytest.approx(table["w"].sum(), rel=1e-12)
+    assert release["w"] @ release["sales"] == pytest.approx(table["w"] @ table["sales"], rel=1e-12)
+    classes = release[NAMES]
+    assert anonymity_level(classes) >= 4
+    assert dominance(classes, table["sales"]) <= 0.5
+    groups = classes.groupby(NAMES, dropna=False, observed=True).ngroup()
+    assert table["w"].groupby(groups).sum().min() >= 90
+    without = dd.from_pandas(table[:50].drop(columns="w"), npartitions=1)
+    assert "w" not in model.transform(without).compute()
+
+
+@pytest.mark.slow
+def test_a_model_of_intervals_holds_what_it_releases(tmp_path):
+    table = draw(400)
+    table["sales"] += 0.0123  # in no round number
+    model = DaskTableAggregator(4, quasi_identifiers=NAMES, folder=tmp_path, **INTERVALS)
+    release = model.fit_transform(dd.from_pandas(table, npartitions=3)).compute()
+    assert anonymity_level(release[NAMES]) >= 4
+    held = pickle.dumps(model) + b"".join(file.read_bytes() for file in tmp_path.rglob("*.*"))
+    counts = table["sales"].value_counts()
+    rare = counts.index[counts < 4]
+    assert len(rare) > 200
+    assert not any(np.float64(value).tobytes() in held for value in rare)
+
+
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"weight": "W"}, ValueError, "^weight names 'W'"),
+        ({"weight": "w", "weight_release": "drop"}, ValueError, "^weight_release='drop'"),
+        ({"weight": "town"}, TypeError, "^weight='town' must be a column of numbers"),
+        ({"numbers": "median"}, ValueError, "^numbers='median'"),
+        ({"categories": "shares"}, ValueError, "^categories='shares'"),
+        ({"privacy": PopulationSize(90)}, ValueError, "^weight=None of PopulationSize.* must be"),
+        ({"privacy": Dominance()}, ValueError, "^column=None of Dominance.* must be one of"),
+        ({"privacy": Dominance(column="Sales")}, ValueError, "^column='Sales' of Dominance"),
+        ({"privacy": Dominance(column="change")}, ValueError, "^column='change' of Dominance"),
+        ({"privacy": Dominance(column="town")}, TypeError, "^column='town' of a constraint"),
+        (
+            {"privacy": Dominance(0.5, column="one")},
+            ValueError,
+            r"^share=0\.5 must be at least 1: one contributor has about that much of the sum of "
+            "the column 'one'",
+        ),
+        (
+            {"privacy": Dominance(0.5, column="one"), "unit": "company"},
+            ValueError,
+            r"^share=0\.5 must be at least 1: one contributor",
+        ),
+        (
+            {"privacy": Dominance(0.5, column="one"), "strata": "region"},
+            ValueError,
+            "^strata: a stratum violates Dominance.share=0.5. of the column 'one'",
+        ),
+        ({"privacy": PPercent(1e9, column="age")}, ValueError, r"^p=1000000000\.0 must be at most"),
+        (
+            {"privacy": PopulationSize(1e6), "weight": "w"},
+            ValueError,
+            r"^at_least=1000000\.0 must be at most the sum of the weights of the column 'w', about",
+        ),
+    ],
+    ids=str,
+)
+def test_bad_parameters(parameters, error, message):
+    table = draw().assign(change=-1.0, one=0.0)
+    table.loc[7, "one"] = 5.0
+    X = dd.from_pandas(table, npartitions=3)
+    assert_fit_fails(
+        DaskTableAggregator(3, quasi_identifiers=["age", "sales"], **parameters), X, error, message
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, -2.5, np.inf, np.nan])
+@pytest.mark.parametrize("kept", ["mean", "keep"])
+def test_weights_are_positive_and_finite(value, kept):
+    table = draw()
+    table.loc[3, "w"] = value
+    model = DaskTableAggregator(
+        3, quasi_identifiers=["age", "sales"], weight="w", weight_release=kept
+    )
+    assert_fit_fails(model, dd.from_pandas(table, npartitions=3), ValueError, "^weight='w' must be")
+
+
+def test_rare_weights_that_are_kept_are_a_warning():
+    model = DaskTableAggregator(3, quasi_identifiers=["age"], weight="w", weight_release="keep")
+    with pytest.warns(UserWarning, match=r"^Most weights .* k=3"):
+        model.fit(dd.from_pandas(draw(), npartitions=2))
