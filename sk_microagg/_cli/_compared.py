@@ -12,10 +12,10 @@ import pandas as pd
 import pyarrow as pa
 
 from sk_microagg._utils._validation import LARGEST_VALUE
-from sk_microagg.files._cells import Column
 from sk_microagg.files._column_kinds import DECLARED, column_of_text
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import RequestError
+from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table
 
 # The ends are separated as the notation of the column says.

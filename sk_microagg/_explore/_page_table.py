@@ -16,10 +16,10 @@ import pandas as pd
 from sk_microagg._explore._page_request import PAGE, Source, constraints_to_choose, request_of
 from sk_microagg._utils._formatting import share_in_words
 from sk_microagg._utils._tables import DATE, FIRST_DAY, LAST_DAY, text_of_day
-from sk_microagg.files._cells import Column
 from sk_microagg.files._format import Format, cannot_read, suffix_of_input
 from sk_microagg.files._messages import Message, RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
+from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table, read_table, written_cells
 from sk_microagg.plotting._common import Bars, Note
 from sk_microagg.plotting._distributions import compare_columns

@@ -15,6 +15,6 @@ scikit-learn downloads it from OpenML, which needs the extra `sk-microagg[table]
 
 from sk_microagg.datasets._adult import fetch_adult
 from sk_microagg.datasets._casc import fetch_census, fetch_eia, fetch_tarragona
-from sk_microagg.datasets._visits import load_visits
+from sk_microagg.datasets._files import load_visits
 
 __all__ = ["fetch_adult", "fetch_census", "fetch_eia", "fetch_tarragona", "load_visits"]

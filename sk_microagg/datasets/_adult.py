@@ -18,7 +18,7 @@ from sklearn.utils import Bunch, check_scalar
 from sk_microagg._utils._csv import read_csv_rows
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, DataFrame, FilePath
-from sk_microagg.datasets._downloads import FOLDER_VARIABLE
+from sk_microagg.datasets._files import FOLDER_VARIABLE
 from sk_microagg.generalization import Hierarchy
 
 FILE_NAME = "adult.csv"

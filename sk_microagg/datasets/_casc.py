@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import FilePath
 from sk_microagg._utils._validation import check_option
-from sk_microagg.datasets._downloads import DataFile, load
+from sk_microagg.datasets._files import DataFile, load
 
 # The R package sdcMicro contains the three tables; a fixed commit, so that they never change.
 UPSTREAM = (

@@ -280,7 +280,7 @@ class CategoryColumn:
     def tree_of(self, column: Series) -> tuple[Any, Sequence[float], Labels]:
         """The tree of the values, the losses of its nodes, and the leaf of each cell, or -1."""
         codes, different = self._factorize(column)
-        domain = Hierarchy.flat().domain(different, f"Column {self.name!r}")
+        domain = Hierarchy.flat()._domain(different, f"Column {self.name!r}")
         leaves = np.append(domain.encode(different)[:, 0], -1)
         return domain.tree, domain.loss, leaves[codes]
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._kinds import as_typed, kind_of
-from sk_microagg._utils._tables import import_extra
+from sk_microagg._utils._tables import as_typed, import_extra, kind_of
 from sk_microagg._utils._typing import Array, Booleans, Floats, Series
 from sk_microagg.encoding._frames import is_missing
 

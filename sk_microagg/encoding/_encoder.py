@@ -7,9 +7,8 @@ import numpy as np
 
 from sk_microagg._model._points import Points
 from sk_microagg._utils._deadline import warn_user
-from sk_microagg._utils._kinds import kind_of
 from sk_microagg._utils._statistics import group_means, loss_share
-from sk_microagg._utils._tables import import_extra, texts_of, warn_of_similar_values
+from sk_microagg._utils._tables import import_extra, kind_of, texts_of, warn_of_similar_values
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._coordinates import ON_A_LINE, Coordinates, numbers_of

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from sk_microagg._utils._kinds import is_categorical
 from sk_microagg._utils._statistics import n_people
-from sk_microagg._utils._tables import as_table, dimensions_explained, import_extra
+from sk_microagg._utils._tables import as_table, dimensions_explained, import_extra, is_categorical
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Estimator, Labels, Series
 from sk_microagg._utils._validation import check_names_differ
 

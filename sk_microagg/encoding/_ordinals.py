@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._kinds import is_categorical
 from sk_microagg._utils._statistics import n_people, take_units
-from sk_microagg._utils._tables import import_extra
+from sk_microagg._utils._tables import import_extra, is_categorical
 from sk_microagg._utils._typing import Array, Floats, Series
 from sk_microagg.encoding._frames import is_missing, with_room, without_rare_categories
 

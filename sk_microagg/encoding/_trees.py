@@ -57,7 +57,7 @@ class HierarchyColumn(CategoryColumn):
     ) -> None:
         self._hierarchy = hierarchy
         known = column.dropna().to_numpy()
-        domain = hierarchy.domain(known, f"Column {column.name!r}")
+        domain = hierarchy._domain(known, f"Column {column.name!r}")
         self._tree, self._losses = domain.tree, domain.loss
         super().__init__(column, k, units)
 

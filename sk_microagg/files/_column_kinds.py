@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._utils._formatting import decimals_of
-from sk_microagg._utils._kinds import SMALLEST_CODE
-from sk_microagg.files._cells import Column, Texts
+from sk_microagg._utils._tables import SMALLEST_CODE
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._mistyped import (
@@ -24,11 +23,13 @@ from sk_microagg.files._mistyped import (
 )
 from sk_microagg.files._notations import (
     UNITS,
+    Column,
     DateNotation,
     Dates,
     NumberNotation,
     Numbers,
     OrdinalNotation,
+    Texts,
     fitting_patterns,
 )
 

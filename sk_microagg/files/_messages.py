@@ -14,19 +14,7 @@ from sk_microagg._utils._formatting import shown
 
 
 class Option:
-    """A parameter of a request that a message names, or that it advises to use.
-
-    Parameters
-    ----------
-    name : str
-        Its name in Python, or the name of another remedy that the voices know.
-
-    value : object, default=None
-        The value that is meant; None for the parameter itself.
-
-    column : str or None, default=None
-        The column that it is used for.
-    """
+    """A parameter, or the name of another remedy, that a message names, maybe with a value."""
 
     def __init__(self, name: str, value: object = None, column: str | None = None):
         self.name, self.value, self.column = name, value, column
@@ -100,23 +88,10 @@ PYTHON = Voice()
 
 
 class Message:
-    """One thing to tell a user.
+    """One thing to tell a user: a code for programs, and a text as for `str.format`.
 
-    Parameters
-    ----------
-    code : str
-        What it is about, for programs.
-
-    text : str
-        A text with gaps, as for `str.format`: `{column}`, and one for each fact; `{Advice}` is the
-        fact `advice` with a capital letter.
-
-    column : str or None, default=None
-        The column that it is about.
-
-    **facts : object
-        What fills the gaps: numbers and texts as they are, an `Option` as the front names it, and a
-        tuple of some as advice.
+    Its gaps are `{column}`, and one for each fact: a number or text as it is, an `Option` as the
+    front names it, or a tuple of some as advice; `{Advice}` is `advice` with a capital letter.
     """
 
     def __init__(self, code: str, text: str, column: str | None = None, /, **facts: object):

@@ -8,10 +8,9 @@ from itertools import product
 import numpy as np
 
 from sk_microagg._utils._formatting import in_a_list
-from sk_microagg.files._cells import Column, Texts
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Message, Option, RequestError
-from sk_microagg.files._notations import LIKE_A_DATE, SYMBOL, Numbers
+from sk_microagg.files._notations import LIKE_A_DATE, SYMBOL, Column, Numbers, Texts
 
 # Texts that are used for missing values, in lower case.
 MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "null", "missing"}

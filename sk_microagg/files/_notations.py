@@ -1,4 +1,4 @@
-"""How the values of a column are written, so that released ones are written likewise."""
+"""The values of a column, and how they are written, so that released ones are written likewise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from sk_microagg._utils._formatting import MOST_DECIMALS, decimals_of
 from sk_microagg._utils._statistics import n_people, take_units
-from sk_microagg.files._cells import Texts
 
 # A percent sign, a currency sign, or the code of a currency.
 SYMBOL = r"%|‰|\p{Sc}|EUR|USD|GBP|CHF|JPY"
@@ -64,7 +63,92 @@ UNPADDED = re.compile(r"(?<!\d)\d(?!\d)")
 
 
 @dataclass(frozen=True)
-class NumberNotation:
+class Texts:
+    """The different texts of a column, without spaces around them."""
+
+    unique: pa.Array
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, cells: pa.ChunkedArray, missing: tuple) -> Texts:
+        """Take them from a column; some texts mean that a value is missing."""
+        encoded = without_missing(cells, missing).combine_chunks().dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):  # as pyarrow returns columns without a chunk
+            encoded = encoded.combine_chunks()
+        return cls(encoded.dictionary, encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+
+    @property
+    def n_missing(self) -> int:
+        return int(np.count_nonzero(self.codes < 0))
+
+    @property
+    def n_known(self) -> int:
+        return len(self.codes) - self.n_missing
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How often each text occurs, as an array of integers."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.unique))
+
+    def matches(self, pattern: str) -> np.ndarray:
+        """Whether each text matches a regular expression, as an array of bool."""
+        found = pc.match_substring_regex(self.unique, pattern)
+        return found.to_numpy(zero_copy_only=False).astype(bool)
+
+    def n_cells(self, mask: np.ndarray) -> int:
+        return int(self.counts[mask].sum())
+
+    def spread(self, values: np.ndarray, missing: Any) -> np.ndarray:
+        """Values of all cells, given those of the different texts and that of a missing cell."""
+        return np.append(values, missing)[self.codes]
+
+    def as_categories(self) -> np.ndarray:
+        """The texts of all cells, None for missing ones."""
+        values = np.empty(len(self.unique) + 1, dtype=object)
+        values[:-1] = self.unique.to_pylist()
+        return values[self.codes]
+
+
+def without_missing(cells: pa.ChunkedArray, missing: tuple) -> pa.ChunkedArray:
+    """The cells without spaces around them, null where they are missing."""
+    cells = pc.utf8_trim_whitespace(cells)
+    return pc.if_else(pc.is_in(cells, pa.array(missing, cells.type)), None, cells)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, its kind and its values.
+
+    These are an array of integers, floats, dates, or objects for texts, or an ordered categorical.
+    The type is that of its cells in a file with types.
+    """
+
+    name: str
+    kind: str
+    how: str
+    values: Any
+    notation: Any = None
+    type: Any = None
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Numbers, dates as numbers of units or ranks of ordinals, NaN where one is missing."""
+        return self.notation.numbers(self.values)
+
+
+class Notation:
+    """How values are written: a subclass makes text of numbers, and numbers of values."""
+
+    is_plain = False
+    separator = ", "
+
+    def unpadded(self) -> Any:
+        """The same for numbers that were not rounded: between dates or ranks there are none."""
+        return self
+
+
+@dataclass(frozen=True)
+class NumberNotation(Notation):
     """How the numbers of a column are written; `omitted` is in the file, but not in the release."""
 
     decimals: int | None = None
@@ -74,7 +158,7 @@ class NumberNotation:
     omitted: str = ""
 
     @property
-    def is_plain(self) -> bool:
+    def is_plain(self) -> bool:  # type: ignore[override]
         return self.decimal == "."
 
     @property
@@ -82,7 +166,7 @@ class NumberNotation:
         return self.decimals
 
     @property
-    def separator(self) -> str:
+    def separator(self) -> str:  # type: ignore[override]
         return "; " if self.decimal == "," else ", "
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
@@ -197,7 +281,7 @@ def _any(booleans: pa.Array) -> bool:
 
 
 @dataclass(frozen=True)
-class DateNotation:
+class DateNotation(Notation):
     """How the dates of a column are written; as numbers, they count units since 1970."""
 
     unit: str
@@ -205,8 +289,6 @@ class DateNotation:
     zone: str = ""
     is_padded: bool = True
     decimals = 0
-    is_plain = False
-    separator = ", "
 
     @property
     def rounding(self) -> str:
@@ -237,10 +319,6 @@ class DateNotation:
         moments = microseconds.astype(np.int64).astype("datetime64[us]")
         moments[missing] = "NaT"
         return moments
-
-    def unpadded(self) -> DateNotation:
-        """The same: dates between two units do not exist."""
-        return self
 
 
 @dataclass(frozen=True)
@@ -328,14 +406,12 @@ def _in_one_zone(moments: list[datetime], matches: list[Any]) -> tuple[list[date
 
 
 @dataclass(frozen=True)
-class OrdinalNotation:
+class OrdinalNotation(Notation):
     """The values of an ordinal column; as numbers, they are ranks from 0."""
 
     levels: list
     ranks: np.ndarray
     decimals = 0
-    is_plain = False
-    separator = ", "
 
     def numbers(self, values: pd.Categorical) -> np.ndarray:
         """The ranks of values, NaN where one is missing."""
@@ -359,7 +435,3 @@ class OrdinalNotation:
         known = values.codes[is_known].astype(np.intp)
         n_have = n_people(known, len(self.levels), take_units(units, is_known))
         return replace(self, ranks=np.flatnonzero(n_have >= k))
-
-    def unpadded(self) -> OrdinalNotation:
-        """The same: there are no values between two ranks."""
-        return self

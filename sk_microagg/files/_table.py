@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 
 from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._writing import released_file
-from sk_microagg.files._cells import Column, without_missing
 from sk_microagg.files._column_kinds import column_of_text, column_of_type
 from sk_microagg.files._csv_files import read_csv, write_csv
 from sk_microagg.files._excel_files import read_xlsx, write_xlsx
@@ -35,7 +34,7 @@ from sk_microagg.files._format import (
     suffix_of_input,
 )
 from sk_microagg.files._messages import Option, RequestError, one_line
-from sk_microagg.files._notations import NumberNotation, OrdinalNotation
+from sk_microagg.files._notations import Column, NumberNotation, OrdinalNotation, without_missing
 
 # Further digits tell of rounding errors only, even of groups of a thousand records.
 DECIMALS_OF_SHARES = 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -38,6 +39,21 @@ from sk_microagg.privacy._rules import as_constraints
 from sk_microagg.privacy._strata import Strata
 
 
+@dataclass(frozen=True)
+class Ranges:
+    """Records as ranges: the first and last position of each cell, in the domains of columns."""
+
+    columns: Any
+    lo: Codes
+    hi: Codes
+
+    def __len__(self) -> int:
+        return len(self.lo)
+
+    def __getitem__(self, rows: Any) -> Ranges:
+        return Ranges(self.columns, self.lo[rows], self.hi[rows])
+
+
 class GeneralizedGroups:
     """The generalized values of each group, and which group a new record fits best."""
 
@@ -54,22 +70,21 @@ class GeneralizedGroups:
         cls,
         hierarchies: list[Any],
         domains: list[Any],
-        lo: Codes,
-        hi: Codes,
+        records: Ranges,
         labels: Labels,
         weights: Floats,
     ) -> Self:
         """Generalize the records of each group."""
-        shape = (labels.max() + 1, lo.shape[1])
+        shape = (labels.max() + 1, records.lo.shape[1])
         low, high = np.full(shape, np.iinfo(np.int32).max), np.full(shape, -1)
-        np.minimum.at(low, labels, lo)
-        np.maximum.at(high, labels, hi)
+        np.minimum.at(low, labels, records.lo)
+        np.maximum.at(high, labels, records.hi)
         covers = [
             [domain.cover(*ends) for ends in zip(*columns, strict=True)]
             for domain, *columns in zip(domains, low.T, high.T, strict=True)
         ]
         released = [
-            hierarchy.released_values(*column)
+            hierarchy._released_values(*column)
             for hierarchy, *column in zip(hierarchies, covers, domains, strict=True)
         ]
         return cls(released, covers, weights)
@@ -197,14 +212,14 @@ class Generalizer(
         weights = self._weights(len(table.names))
         hierarchies, domains = self._domains(table, k, rules.units)
         columns = RangeColumns(domains, weights, constant=self._constant())
-        lo, hi = table.encode(domains)
-        labels, attributes = self._group(columns, lo, hi, table.missing, k, rules, strata)
+        records = Ranges(columns, *table.encode(domains))
+        labels, attributes = self._group(records, table.missing, k, rules, strata)
 
         kept = labels >= 0
         check_partition(labels[kept], k, kept.sum(), f"{type(self).__name__} made groups")
         rules.check(labels, f"{type(self).__name__} made groups")
         groups = GeneralizedGroups.of_records(
-            hierarchies, domains, lo[kept], hi[kept], labels[kept], weights
+            hierarchies, domains, records[kept], labels[kept], weights
         )
         loss = _mean_loss(groups.losses(), labels, table.missing, weights)
         groups, centroids = self._write(groups)
@@ -376,11 +391,11 @@ class Generalizer(
         table = MixedTable(X, self, roles.quasi_identifiers)
         units = self._rules(X, roles, self.k, len(table)).units
         hierarchies, domains = self._domains(table, self.k, units)
-        lo, hi = table.encode(domains)
+        records = Ranges(None, *table.encode(domains))
         kept = self.labels_ >= 0
         weights = self._weights(len(table.names))
         return GeneralizedGroups.of_records(
-            hierarchies, domains, lo[kept], hi[kept], self.labels_[kept], weights
+            hierarchies, domains, records[kept], self.labels_[kept], weights
         ).labels()
 
     def _domains(
@@ -391,14 +406,7 @@ class Generalizer(
         return hierarchies, table.domains(hierarchies, make_grid(self.grid, k), units)
 
     def _group(
-        self,
-        columns: Any,
-        lo: Codes,
-        hi: Codes,
-        missing: Booleans,
-        k: int,
-        rules: Rules,
-        strata: Strata | None,
+        self, records: Ranges, missing: Booleans, k: int, rules: Rules, strata: Strata | None
     ) -> tuple[Labels, dict[str, Any]]:
         """Return the group of each record, -1 for none, and further attributes to set."""
         raise NotImplementedError

@@ -9,8 +9,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sk_microagg._utils._kinds import kind_of_cells
-from sk_microagg._utils._tables import has_numbers
+from sk_microagg._utils._tables import has_numbers, kind_of_cells
 from sk_microagg._utils._typing import FilePath, Floats
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.generalization._domain import (
@@ -172,45 +171,12 @@ class Hierarchy:
         """
         return FlatHierarchy()
 
-    def domain(self, values: Any, column: str, grid: Grid | None = None) -> Any:
-        """Apply this hierarchy to the values of a column.
-
-        Parameters
-        ----------
-        values : ndarray
-            The values that are not missing, with repetitions.
-
-        column : str
-            Name of the column in messages.
-
-        grid : Grid or None, default=None
-            Where intervals may end; None if their ends are the smallest and the largest number in
-            them.
-
-        Returns
-        -------
-        domain : TreeDomain or NumberDomain
-            Positions of values, and losses of generalized ones.
-        """
+    def _domain(self, values: Any, column: str, grid: Grid | None = None) -> Any:
+        """The domain of known values; messages name the `column`, and a grid has ends."""
         raise NotImplementedError
 
-    def released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> Any:
-        """A domain that knows the generalized values of a release, and nothing else of the data.
-
-        Parameters
-        ----------
-        covers : iterable of tuple
-            The generalized values.
-
-        domain : TreeDomain or NumberDomain
-            Their domain, which also tells whether all numbers are integers.
-
-        Returns
-        -------
-        domain : TreeDomain or NumberDomain
-            Positions of the released values. A column of numbers is as wide as the released
-            intervals together: the original may be wider, but the release does not show that.
-        """
+    def _released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> Any:
+        """A domain that has generalized values, is as wide as these, and holds no other data."""
         raise NotImplementedError
 
 
@@ -242,15 +208,15 @@ class TreeHierarchy(Hierarchy):
     def entropy(self, *values: object, counts: Mapping[Any, int]) -> float:
         """Uncertainty about the leaf, given the lowest common node of some values."""
         occurrences = np.repeat(np.array([*counts], dtype=object), [*counts.values()])
-        return self.domain(occurrences, "counts").info[self._node_above(values)]
+        return self._domain(occurrences, "counts").info[self._node_above(values)]
 
-    def domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
+    def _domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
         # Messages about columns quote no value: it may be that of a single person.
         if not self._leaf_of.keys() >= set(map(label_of, values)):
             raise ValueError(f"{column} has a value that is not a leaf of its hierarchy.")
         return TreeDomain(self._tree, values, self._losses)
 
-    def released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
+    def _released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
         # The leaves are given, but their frequencies are not.
         return TreeDomain(self._tree, [], self._losses)
 
@@ -270,13 +236,13 @@ class TreeHierarchy(Hierarchy):
 class FlatHierarchy(Hierarchy):
     """The root directly above the values of the data."""
 
-    def domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
+    def _domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
         labels = dict.fromkeys(label_of(value) for value in values)
         tree = ValueTree((label,) for label in sorted(labels))
         return TreeDomain(tree, values, [0.0] * tree.n_leaves + [1.0])
 
-    def released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
-        return self.domain([cover[-1] for cover in dict.fromkeys(covers) if cover], "covers")
+    def _released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
+        return self._domain([cover[-1] for cover in dict.fromkeys(covers) if cover], "covers")
 
     def __repr__(self) -> str:
         return "<flat hierarchy>"
@@ -285,12 +251,12 @@ class FlatHierarchy(Hierarchy):
 class IntervalHierarchy(Hierarchy):
     """Numbers or dates that are generalized to intervals."""
 
-    def domain(self, values: Any, column: str, grid: Grid | None = None) -> NumberDomain:
+    def _domain(self, values: Any, column: str, grid: Grid | None = None) -> NumberDomain:
         if kind_of_cells(np.asarray(values)) == "date":
             return DateDomain(days_of(values), grid)
         return NumberDomain(finite_numbers(values, column), grid)
 
-    def released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> NumberDomain:
+    def _released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> NumberDomain:
         return type(domain)([end for cover in covers for end in cover], unit=domain.unit)
 
     def __repr__(self) -> str:
@@ -311,16 +277,16 @@ class BinHierarchy(Hierarchy):
                 )
         self._low, self._high = self._levels[0][[0, -1]]
 
-    def domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
+    def _domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
         values = finite_numbers(values, column)
         if np.any((values < self._low) | (values >= self._high)):
             raise ValueError(f"{column} has a value that is not in {self!r}.")
-        return self._domain(values, values)
+        return self._tree_domain(values, values)
 
-    def released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
+    def _released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
         # The numbers among generalized values are those below the bins of the finest level.
         numbers = [float(cover[-1]) for cover in covers if len(cover) > len(self._levels)]
-        return self._domain(numbers, [])
+        return self._tree_domain(numbers, [])
 
     def _labels_of(self, value: float) -> tuple[str, ...]:
         """Labels of the bins that a number is in, the finest first; empty if it is in none."""
@@ -332,7 +298,7 @@ class BinHierarchy(Hierarchy):
             labels.append(bin_label(edges[place - 1], edges[place]))
         return tuple(labels)
 
-    def _domain(self, leaves: Iterable[float], values: Iterable[Any]) -> TreeDomain:
+    def _tree_domain(self, leaves: Iterable[float], values: Iterable[Any]) -> TreeDomain:
         """The domain of a column."""
         bins = {bin_label(*ends): ends for edges in self._levels for ends in pairwise(edges)}
         # In every bin, a leaf without a label stands for the numbers that are not leaves.

@@ -1,5 +1,7 @@
 """k-member clustering, the baseline, and greedy groups, which grow by the record that fits best."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -7,9 +9,9 @@ import numpy as np
 
 from sk_microagg._kernels import RangePool
 from sk_microagg._utils._deadline import ProgressCount
-from sk_microagg._utils._typing import Booleans, Codes, Labels, Names, RandomState
+from sk_microagg._utils._typing import Array, Booleans, Labels, Names, RandomState
 from sk_microagg._utils._validation import check_option, check_seed
-from sk_microagg.generalization._base import Generalizer
+from sk_microagg.generalization._base import Generalizer, Ranges
 from sk_microagg.privacy import Rules
 from sk_microagg.privacy._strata import Strata
 
@@ -17,25 +19,23 @@ from sk_microagg.privacy._strata import Strata
 N_PARTNERS = 10
 
 
-def random_seeds(pool: Any, lo: Codes, hi: Codes, order: Labels) -> Iterator[int]:
+def random_seeds(pool: Any, records: Ranges, order: Labels) -> Iterator[int]:
     """The next record of a random order that is not yet in a group."""
     for record in order:
         if record in pool:
             yield record
 
 
-def farthest_seeds(pool: Any, lo: Codes, hi: Codes, order: Labels) -> Iterator[int]:
+def farthest_seeds(pool: Any, records: Ranges, order: Labels) -> Iterator[int]:
     """The record farthest from the previous seed; the first, from a random record."""
     last = order[0]
     while True:
-        last = pool.farthest(lo[last], hi[last])
+        last = pool.farthest(records.lo[last], records.hi[last])
         yield last
 
 
 def group_greedily(
-    columns: Any,
-    lo: Codes,
-    hi: Codes,
+    records: Ranges,
     k: int,
     random_state: np.random.RandomState,
     *,
@@ -44,52 +44,34 @@ def group_greedily(
     verbose: int = 0,
 ) -> Labels:
     """Make groups of k records; the remaining ones, fewer than k, join the groups that fit best."""
-    with ProgressCount(len(lo), "records in groups", verbose) as progress:
-        return _group(columns, lo, hi, k, random_state, distance, seeds, progress)
-
-
-def _group(
-    columns: Any,
-    lo: Codes,
-    hi: Codes,
-    k: int,
-    random_state: np.random.RandomState,
-    distance: str,
-    seeds: Callable[..., Iterator[int]],
-    progress: Any,
-) -> Labels:
-    pool = RangePool(columns, lo, hi, distance=distance)
-    known = (hi < columns.n_leaves).astype(np.int32)
-    order = random_state.permutation(len(lo))
-    labels = np.full(len(lo), -1, dtype=np.intp)
+    pool = RangePool(records.columns, records.lo, records.hi, distance=distance)
+    order = random_state.permutation(len(records))
+    labels = np.full(len(records), -1, dtype=np.intp)
     groups: list[GrowingGroup] = []
-    seed = seeds(pool, lo, hi, order)
-    while pool.size >= k:
-        record = next(seed)
-        group = GrowingGroup(lo.shape[1])
-        while True:
-            pool.remove(record)
-            group.add(record, lo, hi, known)
-            if group.size == k:
-                break
-            record = pool.nearest(group.low, group.high, group.n_known, group.size)
-        labels[group.members] = len(groups)
-        groups.append(group)
-        progress.advance(k)
-
-    for record in order[labels[order] < 0]:
-        costs = columns.costs(
-            *(
-                np.array([getattr(group, name) for group in groups])
-                for name in GrowingGroup.MEASURES
-            ),
-            lo[record],
-            hi[record],
-            by_entropy=distance == "entropy",
-        )
-        labels[record] = np.argmin(costs)
-        groups[labels[record]].add(record, lo, hi, known)
-        progress.advance()
+    seed = seeds(pool, records, order)
+    with ProgressCount(len(records), "records in groups", verbose) as progress:
+        while pool.size >= k:
+            record = next(seed)
+            group = GrowingGroup(records)
+            while True:
+                pool.remove(record)
+                group.add(record)
+                if group.size == k:
+                    break
+                record = pool.nearest(group.low, group.high, group.n_known, group.size)
+            labels[group.members] = len(groups)
+            groups.append(group)
+            progress.advance(k)
+        for record in order[labels[order] < 0]:
+            costs = records.columns.costs(
+                *_measures(groups),
+                records.lo[record],
+                records.hi[record],
+                by_entropy=distance == "entropy",
+            )
+            labels[record] = np.argmin(costs)
+            groups[labels[record]].add(record)
+            progress.advance()
     return labels
 
 
@@ -98,7 +80,9 @@ class GrowingGroup:
 
     MEASURES = ("low", "high", "n_known", "size")
 
-    def __init__(self, n_columns: int) -> None:
+    def __init__(self, records: Ranges) -> None:
+        n_columns = records.lo.shape[1]
+        self._records = records
         self.members: list[int] = []
         self.low = np.full(n_columns, np.iinfo(np.int32).max, dtype=np.int32)
         self.high = np.full(n_columns, -1, dtype=np.int32)
@@ -108,25 +92,30 @@ class GrowingGroup:
     def size(self) -> int:
         return len(self.members)
 
-    def add(self, record: int, lo: Codes, hi: Codes, known: Codes) -> None:
+    def add(self, record: int) -> None:
+        lo, hi = self._records.lo[record], self._records.hi[record]
         self.members.append(record)
-        np.minimum(self.low, lo[record], out=self.low)
-        np.maximum(self.high, hi[record], out=self.high)
-        self.n_known += known[record]
+        np.minimum(self.low, lo, out=self.low)
+        np.maximum(self.high, hi, out=self.high)
+        self.n_known += hi < self._records.columns.n_leaves
 
 
-def merge_violating(columns: Any, lo: Codes, hi: Codes, labels: Labels, rules: Rules) -> Labels:
+def _measures(groups: list[GrowingGroup]) -> list[Array]:
+    """What costs depend on, for each group."""
+    return [np.array([getattr(group, name) for group in groups]) for name in GrowingGroup.MEASURES]
+
+
+def merge_violating(records: Ranges, labels: Labels, rules: Rules) -> Labels:
     """Merge groups until all satisfy the constraints, each with one that this costs little."""
-    groups = [GrowingGroup(lo.shape[1]) for _ in range(labels.max() + 1)]
-    known = (hi < columns.n_leaves).astype(np.int32)
+    groups = [GrowingGroup(records) for _ in range(labels.max() + 1)]
     for record, label in enumerate(labels):
-        groups[label].add(record, lo, hi, known)
+        groups[label].add(record)
     waiting = np.flatnonzero(~rules.are_met(labels)).tolist()
-    measures = [np.array([getattr(g, name) for g in groups]) for name in GrowingGroup.MEASURES]
+    measures = _measures(groups)
     is_gone = np.zeros(len(groups), dtype=bool)
     while waiting:
         label = waiting.pop(0)
-        costs = columns.costs(*measures, groups[label].low, groups[label].high)
+        costs = records.columns.costs(*measures, groups[label].low, groups[label].high)
         costs[label], costs[is_gone] = np.inf, np.inf
         nearest = np.argsort(costs, kind="stable")[:N_PARTNERS]
         nearest = nearest[np.isfinite(costs[nearest])]
@@ -138,7 +127,7 @@ def merge_violating(columns: Any, lo: Codes, hi: Codes, labels: Labels, rules: R
         partner = next(suited, None)
         other = nearest[0] if partner is None else partner
         for record in groups[label].members:
-            groups[other].add(record, lo, hi, known)
+            groups[other].add(record)
         for measure, name in zip(measures, GrowingGroup.MEASURES, strict=True):
             measure[other] = getattr(groups[other], name)
         is_gone[label] = True
@@ -277,14 +266,7 @@ class KMember(Generalizer):
         self.random_state = random_state
 
     def _group(
-        self,
-        columns: Any,
-        lo: Codes,
-        hi: Codes,
-        missing: Booleans,
-        k: int,
-        rules: Rules,
-        strata: Strata | None,
+        self, records: Ranges, missing: Booleans, k: int, rules: Rules, strata: Strata | None
     ) -> tuple[Labels, dict[str, Any]]:
         check_option("incomplete", self.incomplete, ("drop", "keep"))
         kept = ~missing.any(axis=1) | (self.incomplete == "keep")
@@ -293,13 +275,8 @@ class KMember(Generalizer):
                 f"incomplete='drop' leaves {kept.sum()} records, but k={k}: "
                 "there must be at least k complete records."
             )
-        labels = np.full(len(lo), -1, dtype=np.intp)
+        labels = np.full(len(records), -1, dtype=np.intp)
         labels[kept] = group_greedily(
-            columns,
-            lo[kept],
-            hi[kept],
-            k,
-            check_seed(self.random_state),
-            seeds=farthest_seeds,
+            records[kept], k, check_seed(self.random_state), seeds=farthest_seeds
         )
         return labels, {}

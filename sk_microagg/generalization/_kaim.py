@@ -12,7 +12,7 @@ from sk_microagg._kernels import RangeDescent, RangePartition
 from sk_microagg._microaggregate import make_refiner
 from sk_microagg._utils._deadline import ProgressLine, interruptible, warn_if_interrupted
 from sk_microagg._utils._estimator import PAGE
-from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels, Names, RandomState
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels, Names, RandomState
 from sk_microagg._utils._validation import (
     check_count,
     check_n_jobs,
@@ -21,7 +21,7 @@ from sk_microagg._utils._validation import (
     check_seed,
     check_verbose,
 )
-from sk_microagg.generalization._base import GeneralizedGroups, Generalizer
+from sk_microagg.generalization._base import GeneralizedGroups, Generalizer, Ranges
 from sk_microagg.generalization._k_member import group_greedily, merge_violating
 from sk_microagg.privacy import Constraint, Rules
 from sk_microagg.privacy._strata import Strata
@@ -267,14 +267,7 @@ class KAIM(Generalizer):
         self.verbose = verbose
 
     def _group(
-        self,
-        columns: Any,
-        lo: Codes,
-        hi: Codes,
-        missing: Booleans,
-        k: int,
-        rules: Rules,
-        strata: Strata | None,
+        self, records: Ranges, missing: Booleans, k: int, rules: Rules, strata: Strata | None
     ) -> tuple[Labels, dict[str, Any]]:
         check_option("distance", self.distance, ("ncp", "entropy"))
         check_option("output", self.output, ("interval", "midpoint"))
@@ -282,23 +275,15 @@ class KAIM(Generalizer):
         check_verbose(self.verbose)
         policy = make_policy(self.refiner, n_jobs=self.n_jobs, verbose=self.verbose)
         random_state = check_seed(self.random_state)
-        labels, n_iter = np.empty(len(lo), dtype=np.intp), 0
-        n_groups = 0
+        labels = np.empty(len(records), dtype=np.intp)
+        n_groups = n_iter = 0
         for rows in [slice(None)] if strata is None else strata.rows_of_all():
-            own_lo, own_hi, own_rules = lo[rows], hi[rows], rules.subset(rows)
-            own = group_greedily(
-                columns,
-                own_lo,
-                own_hi,
-                k,
-                random_state,
-                distance=self.distance,
-                verbose=self.verbose,
-            )
-            total = len(own) * self._weights(lo.shape[1]).sum()
-            own = refine(columns, own_lo, own_hi, own, k, total, policy, random_state, self.verbose)
+            part, verbose = records[rows], self.verbose
+            own = group_greedily(part, k, random_state, distance=self.distance, verbose=verbose)
+            total = len(own) * self._weights(missing.shape[1]).sum()
+            own = refine(part, own, k, total, policy, random_state, verbose)
             if rules:
-                own = merge_violating(columns, own_lo, own_hi, own, own_rules)
+                own = merge_violating(part, own, rules.subset(rows))
             labels[rows] = n_groups + own
             n_groups += own.max() + 1
             n_iter += getattr(policy, "n_iter_", 0)
@@ -354,9 +339,7 @@ def make_policy(refiner: Any, **defaults: Any) -> Any:
 
 
 def refine(
-    columns: Any,
-    lo: Codes,
-    hi: Codes,
+    records: Ranges,
     labels: Labels,
     k: int,
     total: float,
@@ -373,7 +356,7 @@ def refine(
     ) -> tuple[RangePartition, RangeDescent, None]:
         # The first sweep visits groups by number: a random order makes the searches differ.
         start = rng.permutation(labels.max() + 1)[labels]
-        partition = RangePartition(columns, lo, hi, start, k)
+        partition = RangePartition(records.columns, records.lo, records.hi, start, k)
         return partition, RangeDescent(partition, seed=seed), None
 
     if isinstance(policy, IteratedLocalSearch):

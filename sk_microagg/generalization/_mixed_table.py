@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from sk_microagg._utils._kinds import kind_of_cells
 from sk_microagg._utils._statistics import take_units
 from sk_microagg._utils._tables import (
     as_table,
@@ -18,6 +17,7 @@ from sk_microagg._utils._tables import (
     has_numbers,
     has_type_of_dates,
     is_frame,
+    kind_of_cells,
     missing_cells,
     warn_of_similar_values,
 )
@@ -107,7 +107,7 @@ class MixedTable:
         """The domain of each column, from its hierarchy, its values and the grid of intervals."""
         columns = zip(hierarchies, self.known, self.names, self.missing.T, strict=True)
         return [
-            hierarchy.domain(
+            hierarchy._domain(
                 values, f"Column {name!r}", grid and grid.with_units(take_units(units, ~missing))
             )
             for hierarchy, values, name, missing in columns

@@ -93,7 +93,7 @@ class TCloseness(Constraint):
     @property
     def _has_tree(self) -> bool:
         distance = self.distance
-        return callable(getattr(distance, "domain", None)) and not isinstance(distance, type)
+        return callable(getattr(distance, "_domain", None)) and not isinstance(distance, type)
 
     @property
     def is_worse_if_larger(self) -> bool:
@@ -180,7 +180,7 @@ def _prepare_tree(values: Any, hierarchy: Any) -> tuple[Codes, TreeDistance]:
 
 def _domain(hierarchy: Any, different: list[Any]) -> Any:
     try:
-        domain = hierarchy.domain(np.array(different, dtype=object), "sensitive")
+        domain = hierarchy._domain(np.array(different, dtype=object), "sensitive")
     except ValueError:
         # The message of the hierarchy would show a sensitive value.
         raise ValueError(

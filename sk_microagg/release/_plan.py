@@ -13,9 +13,9 @@ import pandas as pd
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg._table_roles import TableRoles
-from sk_microagg.files._cells import Column
 from sk_microagg.files._format import Declared, has_types
 from sk_microagg.files._messages import Option, RequestError, one_line, reason
+from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.refiners import REFINERS

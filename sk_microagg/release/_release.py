@@ -267,7 +267,7 @@ def release_file(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from sk_microagg.datasets._visits import visits_csv
+    >>> from sk_microagg.datasets._files import visits_csv
     >>> from sk_microagg.release import release_file
     >>> with TemporaryDirectory() as folder:
     ...     table = Path(folder) / "visits.csv"

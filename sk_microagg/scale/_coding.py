@@ -12,8 +12,8 @@ import pandas as pd
 
 from sk_microagg._table_roles import TableRoles
 from sk_microagg._table_space import check_decimals, check_kinds, check_weights
-from sk_microagg._utils._kinds import is_categorical
 from sk_microagg._utils._statistics import group_means
+from sk_microagg._utils._tables import is_categorical
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg._utils._validation import check_k
 from sk_microagg.encoding import CategoryColumn, OrdinalColumn

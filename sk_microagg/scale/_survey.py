@@ -12,8 +12,14 @@ import dask
 import numpy as np
 import pandas as pd
 
-from sk_microagg._utils._kinds import is_categorical, kind_of
-from sk_microagg._utils._tables import check_types, folded, texts_of, warn_of_similar_values
+from sk_microagg._utils._tables import (
+    check_types,
+    folded,
+    is_categorical,
+    kind_of,
+    texts_of,
+    warn_of_similar_values,
+)
 from sk_microagg._utils._typing import DataFrame, Floats, Labels, Series
 from sk_microagg.encoding import DateColumn, NumberColumn
 

@@ -10,7 +10,7 @@ import pytest
 import requests
 from marks import in_one_case
 
-from sk_microagg.datasets import _casc, _downloads, fetch_census, fetch_eia, fetch_tarragona
+from sk_microagg.datasets import _casc, _files, fetch_census, fetch_eia, fetch_tarragona
 from sk_microagg.datasets._casc import CENSUS, EIA, EIA_AMOUNTS, TARRAGONA
 
 CASES = [
@@ -36,7 +36,7 @@ def requested(monkeypatch, tmp_path):
         raise requests.ConnectionError("no network in tests")
 
     monkeypatch.setattr(requests, "get", refuse)
-    monkeypatch.setattr(_downloads.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(_files.time, "sleep", lambda seconds: None)
     monkeypatch.delenv("SK_MICROAGG_DATA", raising=False)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "home"))
     return urls
@@ -57,7 +57,7 @@ def cached(tmp_path):
 
 
 def locate(data_home=None, download_if_missing=True, n_retries=0, delay=1.0, source=SOURCE):
-    return _downloads.locate(
+    return _files.locate(
         source,
         data_home=data_home,
         download_if_missing=download_if_missing,
@@ -363,7 +363,7 @@ def test_offline(cached, requested):
 
 def test_retries(cached, monkeypatch):
     waits = []
-    monkeypatch.setattr(_downloads.time, "sleep", waits.append)
+    monkeypatch.setattr(_files.time, "sleep", waits.append)
     urls = serve(monkeypatch, CONTENT, failures=2)
     with pytest.warns(UserWarning, match="trying again") as warned:
         assert locate(n_retries=2, delay=0.5) == cached

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from sk_microagg.files._cells import Column
 from sk_microagg.files._format import Declared
 from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
-from sk_microagg.files._notations import DateNotation, NumberNotation
+from sk_microagg.files._notations import Column, DateNotation, NumberNotation
 
 AGES = [*range(18, 80)]
 

@@ -24,7 +24,7 @@ every_kind = pytest.mark.parametrize("hierarchy", KINDS.values(), ids=KINDS)
 
 
 def domain_of(hierarchy, values=NUMBERS):
-    return hierarchy.domain(np.array(values, dtype=object), "Column 'x'")
+    return hierarchy._domain(np.array(values, dtype=object), "Column 'x'")
 
 
 def cover_of(domain, *values):
@@ -289,7 +289,7 @@ def test_released_values_include_no_value_that_the_release_does_not_show(kind, v
         *(cover_of(domain, value) for value in values[:3]),
         cover_of(domain, *values[3:5]),
     ]
-    released = hierarchy.released_values(covers, domain)
+    released = hierarchy._released_values(covers, domain)
     shown = values[:5] if kind == "intervals" else values[:3]
     for value in values:
         assert holds(domain, value)
@@ -304,14 +304,14 @@ def test_released_values_include_no_value_that_the_release_does_not_show(kind, v
 
 def test_the_root_shows_no_value_of_a_column():
     for kind, values in (("flat", WORDS), ("bins", FRACTIONS), ("intervals", FRACTIONS)):
-        released = KINDS[kind].released_values([(), ()], domain_of(KINDS[kind], values))
+        released = KINDS[kind]._released_values([(), ()], domain_of(KINDS[kind], values))
         assert not any(holds(released, value) for value in values)
         assert loss_of(released, ()) == 1
 
 
 def test_a_released_tree_does_not_show_which_leaves_occur():
     covers = [(), ("low",), ("high", "more", "5")]
-    released = TREE.released_values(covers, domain_of(TREE))
+    released = TREE._released_values(covers, domain_of(TREE))
     assert not any(released.mass)
     for values in ((1, 2), (4, 6), (5, 6), (2, 4)):
         assert loss(released, *values) == TREE.loss(*values)
@@ -322,7 +322,7 @@ def test_a_released_tree_does_not_show_which_leaves_occur():
 def test_released_values_cover_the_same_numbers_as_before(hierarchy):
     domain = domain_of(hierarchy)
     covers = [cover_of(domain, *pair) for pair in combinations_with_replacement(NUMBERS, 2)]
-    released = pickle.loads(pickle.dumps(hierarchy.released_values(covers, domain)))
+    released = pickle.loads(pickle.dumps(hierarchy._released_values(covers, domain)))
     for cover, (a, b) in zip(covers, combinations_with_replacement(NUMBERS, 2), strict=True):
         low, high = released.range_of(cover)
         ranges = released.encode([a, b])

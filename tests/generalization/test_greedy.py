@@ -8,6 +8,7 @@ from sklearn.base import clone
 from tables.mixed import SMALL, some_case, some_table
 
 from sk_microagg.generalization import KAIM, KMember
+from sk_microagg.generalization._base import Ranges
 from sk_microagg.generalization._k_member import farthest_seeds, group_greedily
 from sk_microagg.generalization._kaim import make_policy, refine
 from sk_microagg.refiners import Decompose, Exchange, IteratedLocalSearch, LocalSearch
@@ -23,13 +24,17 @@ METHODS = {
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 
+def ranges(case):
+    return Ranges(case.columns, case.lo, case.hi)
+
+
 def grouped(case, k, seed=0, **options):
-    return group_greedily(case.columns, case.lo, case.hi, k, np.random.RandomState(seed), **options)
+    return group_greedily(ranges(case), k, np.random.RandomState(seed), **options)
 
 
 def refined(case, labels, k, policy, seed=0):
     state = np.random.RandomState(seed)
-    return refine(case.columns, case.lo, case.hi, labels, k, case.total, policy, state)
+    return refine(ranges(case), labels, k, case.total, policy, state)
 
 
 def loss(case, labels):

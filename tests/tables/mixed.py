@@ -143,8 +143,8 @@ def some_case(rng, n, kinds, c="own", missing=0.15):
 class SharedOrNothing(IntervalHierarchy):
     """Intervals that end at numbers that two records share, whatever the grid of the table."""
 
-    def domain(self, values, column, grid=None):
-        return super().domain(values, column, Grid(2, None))
+    def _domain(self, values, column, grid=None):
+        return super()._domain(values, column, Grid(2, None))
 
 
 def hierarchy_of(tree):

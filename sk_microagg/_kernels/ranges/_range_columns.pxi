@@ -46,7 +46,7 @@ cdef class RangeColumns:
     >>> from sk_microagg._kernels import RangeColumns
     >>> from sk_microagg.generalization import Hierarchy
     >>> country = Hierarchy.from_nested({"Europe": ["France", "Spain"], "Asia": ["India"]})
-    >>> columns = RangeColumns([country.domain(["Spain", "India", "India"], "country")], [1.0])
+    >>> columns = RangeColumns([country._domain(["Spain", "India", "India"], "country")], [1.0])
     >>> columns.loss_of(0, 0, 1), columns.loss_of(0, 0, 2)  # Europe, and all
     (0.6666666666666666, 1.0)
     """

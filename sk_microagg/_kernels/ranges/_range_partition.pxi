@@ -116,7 +116,7 @@ cdef class RangePartition(BasePartition):
     >>> import numpy as np
     >>> from sk_microagg._kernels import RangeColumns, RangePartition
     >>> from sk_microagg.generalization import Hierarchy
-    >>> columns = RangeColumns([Hierarchy.intervals().domain([1, 2, 4, 10], "x")], [1.0])
+    >>> columns = RangeColumns([Hierarchy.intervals()._domain([1, 2, 4, 10], "x")], [1.0])
     >>> position = np.arange(4, dtype=np.int32)[:, None]
     >>> partition = RangePartition(columns, position, position, np.array([0, 1, 1, 1]), k=1)
     >>> partition.cost  # 3 values in [2, 10], of [1, 10]

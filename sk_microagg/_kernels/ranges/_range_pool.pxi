@@ -140,7 +140,7 @@ cdef class RangePool:
     >>> import numpy as np
     >>> from sk_microagg._kernels import RangeColumns, RangePool
     >>> from sk_microagg.generalization import Hierarchy
-    >>> age = Hierarchy.intervals().domain([30, 34, 39, 60], "age")
+    >>> age = Hierarchy.intervals()._domain([30, 34, 39, 60], "age")
     >>> position = np.arange(4, dtype=np.int32)[:, None]
     >>> pool = RangePool(RangeColumns([age], [1.0]), position, position)
     >>> pool.remove(2)
