@@ -78,6 +78,7 @@ def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str
     for name in (
         "method",
         "release",
+        "intervals",
         "categories",
         "builder",
         "refiner",

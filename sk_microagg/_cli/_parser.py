@@ -217,6 +217,14 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
         "values, or intervals and what categories have in common. Default: %(default)s",
     )
     parser.add_argument(
+        "--intervals",
+        choices=["overlapping", "disjoint"],
+        default="overlapping",
+        help="how the intervals of --release generalized lie to each other: those of groups of "
+        "similar rows overlap; disjoint ones can be counted, but lose more, since each value is "
+        "recoded in the same way wherever it occurs. Default: %(default)s",
+    )
+    parser.add_argument(
         "--builder",
         choices=BUILDERS,
         help="how groups are made; default: mdav",

@@ -214,11 +214,13 @@ def _kinds(columns: dict) -> dict:
 
 def _method(chosen: str) -> dict:
     """The method, and what its groups are released as."""
+    if chosen == "disjoint":
+        return {"release": "generalized", "intervals": chosen}
     return {"release": chosen} if chosen == "generalized" else {"method": chosen}
 
 
 def _weights(columns: dict, method: str) -> dict:
-    if method == "kaim":
+    if method in ("kaim", "disjoint"):
         return {}
     return {
         name: float(column["weight"])

@@ -28,10 +28,13 @@ DEFAULTS = MicroAggregator().get_params()
 REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 
 # What only groups that are released as averages can be asked for.
-FOR_AVERAGES = ("categories", "decimals", "target", "weight")
+FOR_AVERAGES = ("categories", "decimals", "target")
 
 # What KAIM does not take.
-NOT_FOR_KAIM = ("builder", "certificate", "column_weights")
+NOT_FOR_KAIM = ("builder", "certificate", "column_weights", "weight")
+
+# What disjoint intervals, which are not those of groups that are searched for, do not take.
+NOT_FOR_DISJOINT = ("builder", "refiner", "time_limit", "certificate", "column_weights")
 
 
 @dataclass(frozen=True)
@@ -258,7 +261,11 @@ def make_estimator(
             refiner=_refiner_of_kaim(request),
             **settings,
         )
-    generalized: dict[str, Any] = {"numbers": "interval", "categories": "generalize"}
+    generalized: dict[str, Any] = {
+        "numbers": "interval",
+        "categories": "generalize",
+        "intervals": request.intervals,
+    }
     averages: dict[str, Any] = {
         "categories": request.categories or "mode",
         "decimals": {c.name: c.notation.rounding for c in columns if c.kind in ("number", "date")},
@@ -280,6 +287,8 @@ def make_estimator(
 def check_method(request: ReleaseRequest) -> None:
     """Raise if a parameter is not for generalized values, or for KAIM, before reading anything."""
     is_kaim, method = request.method == "kaim", Option("method", "kaim")
+    if request.intervals == "disjoint":
+        _check_disjoint(request)
     names = FOR_AVERAGES if request.generalizes else ()
     given = [
         name for name in (*names, *(NOT_FOR_KAIM if is_kaim else ())) if getattr(request, name)
@@ -295,6 +304,17 @@ def check_method(request: ReleaseRequest) -> None:
         facts = {"refiner": Option("refiner", request.refiner), "method": method}
         raise RequestError("refiner", text, choices=", ".join(REFINERS_OF_KAIM), **facts)
     _refiner_of_kaim(request)
+
+
+def _check_disjoint(request: ReleaseRequest) -> None:
+    disjoint = Option("intervals", "disjoint")
+    if request.release != "generalized":
+        facts = {"option": disjoint, "needed": Option("release", "generalized")}
+        raise RequestError("needs", "{option} needs {needed}.", **facts)
+    for name in NOT_FOR_DISJOINT:
+        if getattr(request, name):
+            text = "{given} is not for {method}: leave out one of them."
+            raise RequestError("not_for_method", text, given=Option(name), method=disjoint)
 
 
 def _refiner_of_kaim(request: ReleaseRequest) -> Any:

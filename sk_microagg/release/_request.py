@@ -28,6 +28,7 @@ MAPPINGS = ("ordinal", "date", "column_weights", "decimals")
 CHOICES: dict[str, tuple] = {
     "method": ("aggregate", "kaim"),
     "release": ("averages", "generalized"),
+    "intervals": ("overlapping", "disjoint"),
     "categories": (None, "mode", "shares", "generalize"),
     "builder": (None, *BUILDERS),
     "refiner": (None, *REFINERS, "none"),
@@ -124,6 +125,10 @@ class ReleaseRequest:
     release : {"averages", "generalized"}, default="averages"
         What groups are released as, if the method is "aggregate": averages and most frequent
         values, or intervals and what categories have in common. With "kaim", it is the latter.
+
+    intervals : {"overlapping", "disjoint"}, default="overlapping"
+        How the intervals of a "generalized" release lie to each other: those of groups of similar
+        rows overlap; "disjoint" ones can be counted, since all columns are recoded globally.
 
     builder : str or None, default=None
         How groups are made; None for the default of the method.
@@ -237,6 +242,7 @@ class ReleaseRequest:
     privacy: Any = None
     method: str = "aggregate"
     release: str = "averages"
+    intervals: str = "overlapping"
     builder: str | None = None
     refiner: str | None = None
     time_limit: float | None = None

@@ -141,7 +141,7 @@ def summarize(
         "unchanged": names_of_columns(roles.unchanged),
         **({"sensitive": _assumed_unknown(roles.sensitive)} if roles.sensitive else {}),
         **({"strata": names_of_columns(roles.strata)} if roles.strata else {}),
-        **({"weight": _fact_on_weight(roles.weight, gaps)} if roles.weight is not None else {}),
+        **({} if roles.weight is None else {"weight": _fact_on_weight(roles, estimator, gaps)}),
         "method": method_of(estimator),
         "groups": estimator.n_groups_,
         "smallest group": estimator.group_sizes_.min(),
@@ -171,13 +171,16 @@ def _assumed_unknown(columns: Sequence[str]) -> Fact:
     return Fact(f"{names}  (assumed to be unknown to intruders)", value)
 
 
-def _fact_on_weight(weight: str, gaps: Sequence[str]) -> Fact:
+def _fact_on_weight(roles: TableRoles, estimator: Any, gaps: Sequence[str]) -> Fact:
     """What holds for weighted totals, given columns of numbers with missing values."""
-    words = f"{shown(weight)}  (released as the mean of its group; totals of it times a column of "
-    words += "numbers are those of the original, but for rounding"
+    words = f"{shown(roles.weight)}  (released as the mean of its group; "
+    if estimator.numbers == "interval":
+        words += "totals of it are those of the original)"
+        return Fact(words, {"column": roles.weight, "totals_not_kept": roles.quasi_identifiers})
+    words += "totals of it times a column of numbers are those of the original, but for rounding"
     if gaps:
         words += f", except for {', '.join(map(shown, gaps))}, where values are missing"
-    return Fact(words + ")", {"column": weight, "totals_not_kept": list(gaps)})
+    return Fact(words + ")", {"column": roles.weight, "totals_not_kept": list(gaps)})
 
 
 def _line_of_column(column: dict) -> str:

@@ -247,8 +247,8 @@ def survey_columns(
     kinds: dict[Any, str],
     unit: Any,
     k: int,
-    decimals: dict[Any, Any],
-    has_intervals: bool,
+    decimals: dict[Any, Any] | None = None,
+    has_intervals: bool = False,
 ) -> dict[Any, Survey]:
     """Look at all rows of some columns, and count up to k people of each value.
 
@@ -256,7 +256,7 @@ def survey_columns(
     """
     look = dask.delayed(_survey_part, pure=False)
     parts = frame[[*kinds, *([] if unit is None else [unit])]].to_delayed()
-    surveys = [look(part, kinds, decimals, unit, k, has_intervals) for part in parts]
+    surveys = [look(part, kinds, decimals or {}, unit, k, has_intervals) for part in parts]
     surveys = compute_merged(surveys, _merged, k)
     for name, survey in zip(kinds, surveys, strict=True):
         if survey.line is None and survey.values is not None:

@@ -107,6 +107,7 @@ def test_all_other_settings_are_read_back(on_posix):
         privacy=[UnitShare(0.25), LDiversity(2, "recursive", 1.5), TCloseness(1 / 3)],
         method="kaim",
         release="generalized",
+        intervals="disjoint",
         builder="cbfs",
         refiner="none",
         time_limit=2.5,

@@ -90,3 +90,43 @@ def test_bad_requests(paths, parameters, code):
         release_of(paths, **parameters)
     assert raised.value.code == code
     assert not paths[1].exists()
+
+
+GENERALIZED = {"release": "generalized", "weight": "w", "strata": ["region"]}
+
+
+@in_one_case("intervals", ["overlapping", "disjoint"])
+def test_generalized_values_with_weights(paths, intervals):
+    privacy = PopulationSize(150)
+    settings = {"intervals": intervals, "privacy": privacy, "overwrite": True}
+    summary, release = release_of(paths, **GENERALIZED, **settings)
+    names = ["age", "income", "change"]
+    classes = release.groupby([*names, "region"])
+    assert classes.size().min() >= 4
+    assert SURVEY["w"].groupby(classes.ngroup()).sum().min() >= 150
+    # The weight is the mean of its class.
+    assert classes["w"].nunique().max() == 1 or intervals == "overlapping"
+    totals = [table["w"].groupby(SURVEY["region"]).sum() for table in (SURVEY, release)]
+    assert totals[1].to_numpy() == pytest.approx(totals[0].to_numpy(), rel=1e-12)
+    assert "totals of it are those of the original)" in " ".join(str(summary).split())
+    assert summary.to_dict()["weight"]["totals_not_kept"] == names
+    if intervals == "disjoint":
+        assert summary.to_dict()["method"] == "TableAggregator, global recoding"
+        for name in names:  # What a value becomes depends on the value alone.
+            assert release[name].groupby(SURVEY[name]).nunique().max() == 1
+
+
+@in_one_case(
+    ("parameters", "code"),
+    [
+        ({}, "needs"),
+        ({"method": "kaim"}, "needs"),
+        ({"release": "generalized", "refiner": "none"}, "not_for_method"),
+        ({"release": "generalized", "time_limit": 3.0}, "not_for_method"),
+        ({"release": "generalized", "column_weights": {"age": 2}}, "not_for_method"),
+    ],
+)
+def test_what_disjoint_intervals_do_not_take(paths, parameters, code):
+    with pytest.raises(RequestError) as raised:
+        release_of(paths, intervals="disjoint", **parameters)
+    assert raised.value.code == code

@@ -97,7 +97,7 @@ export class Columns {
       const words = those.map(({ name }) => short(name)).join(" and ");
       if (those.length > 1) return `Only one column can be the ${one}, but ${words} are.`;
     }
-    const weighted = this.#items.find(({ role }) => isKaim && role.value === "weight");
+    const weighted = this.#items.find(({ role }) => byId("method").value === "kaim" && role.value === "weight");
     return weighted ? `With generalization, no column can be a weight: give ${short(weighted.name)} another role.` : null;
   }
 

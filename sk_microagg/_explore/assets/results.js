@@ -17,13 +17,13 @@ const LOSS = {
   aggregate: "Share of the differences between records that is gone. Less is better.",
   kaim: "How coarse the values are, on average: 0% if unchanged, 100% if all are *. Less is better.",
 };
-LOSS.generalized = LOSS.kaim;
+LOSS.generalized = LOSS.disjoint = LOSS.kaim;
 
 const ROWS = {
   aggregate: "Each row of the release is the average of a group of similar records.",
   kaim: "Each row of the release is what a group of similar records has in common.",
 };
-ROWS.generalized = ROWS.kaim;
+ROWS.generalized = ROWS.disjoint = ROWS.kaim;
 
 export function showPreview(result, method) {
   showFigures(result, method);

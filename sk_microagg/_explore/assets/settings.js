@@ -60,8 +60,9 @@ export class Settings {
     this.#moveSlider();
   }
 
+  /** Whether there are groups that a certificate and weights of columns are about. */
   get isKaim() {
-    return byId("method").value === "kaim";
+    return ["kaim", "disjoint"].includes(byId("method").value);
   }
 
   /** Whether values become intervals and what a group shares. */
@@ -99,6 +100,7 @@ export class Settings {
       byId(id).disabled = reason !== "";
       setText(byId(`${id}-reason`), reason);
     }
+    byId("time-limit").disabled = byId("method").value === "disjoint";
     byId("categories").disabled = this.generalizes;
     setText(byId("categories-reason"), this.generalizes ? "Generalization always releases what a group shares." : "");
     setText(byId("categories-words"), CATEGORIES[byId("categories").value]);
