@@ -4,18 +4,11 @@ One small class per kind of column says how its values become coordinates and ho
 released; `TableEncoder` puts them together.
 """
 
-from sk_microagg.encoding._categories import CategoryColumn
-from sk_microagg.encoding._dates import DateColumn
+from sk_microagg.encoding._categories import CategoryColumn as CategoryColumn
+from sk_microagg.encoding._dates import DateColumn as DateColumn
 from sk_microagg.encoding._encoder import TableEncoder
-from sk_microagg.encoding._numbers import NumberColumn
-from sk_microagg.encoding._ordinals import OrdinalColumn
-from sk_microagg.encoding._trees import HierarchyColumn
+from sk_microagg.encoding._numbers import NumberColumn as NumberColumn
+from sk_microagg.encoding._ordinals import OrdinalColumn as OrdinalColumn
+from sk_microagg.encoding._trees import HierarchyColumn as HierarchyColumn
 
-__all__ = [
-    "CategoryColumn",
-    "DateColumn",
-    "HierarchyColumn",
-    "NumberColumn",
-    "OrdinalColumn",
-    "TableEncoder",
-]
+__all__ = ["TableEncoder"]

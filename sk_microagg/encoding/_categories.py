@@ -27,43 +27,8 @@ from sk_microagg.generalization._labels import ROOT, label_of
 class CategoryColumn:
     """A column of categories: of text, or of any other values that are equal or not.
 
-    Parameters
-    ----------
-    column : pandas.Series
-        The values, with missing ones.
-
-    k : int
-        Values that fewer people share have no coordinate.
-
-    units : ndarray of shape (n_records,) or None, default=None
-        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-    Attributes
-    ----------
-    name : object
-        Name of the column.
-
-    values : list
-        The values with a coordinate, the most frequent first.
-
-    rows : csr_array of shape (n_values + 2, n_coordinates)
-        The coordinates of each value, then those of all other values, then those of a missing one.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sk_microagg.encoding import CategoryColumn
-    >>> wards = pd.Series(["A", "A", "B", "B", "C", None], name="ward")
-    >>> column = CategoryColumn(wards, k=2)
-    >>> column.values
-    ['A', 'B']
-    >>> column.points(wards).toarray().round(2)
-    array([[1.31, 0.  , 0.  ],
-           [1.31, 0.  , 0.  ],
-           [0.  , 1.31, 0.  ],
-           [0.  , 1.31, 0.  ],
-           [0.  , 0.  , 0.  ],
-           [0.  , 0.  , 1.31]])
+    Values that at least k people share are `values`, the most frequent first. `rows` has the
+    coordinates of each of these, then those of all other values, then those of a missing one.
     """
 
     kind = "category"
@@ -82,33 +47,7 @@ class CategoryColumn:
     def from_counts(
         cls, name: Hashable, different: Any, counts: Labels, people: Labels, n_missing: int, k: int
     ) -> Self:
-        """The column of a table of which only numbers of records and of people are known.
-
-        Parameters
-        ----------
-        name : object
-            Name of the column.
-
-        different : pandas.Index
-            The different values, in the order in which they first occur.
-
-        counts : ndarray of shape (n_different,)
-            Number of records with each of them.
-
-        people : ndarray of shape (n_different,)
-            Number of people with each of them.
-
-        n_missing : int
-            Number of records without a value.
-
-        k : int
-            Values that fewer people share have no coordinate.
-
-        Returns
-        -------
-        column : CategoryColumn
-            The column.
-        """
+        """The column of a table of which only numbers of records and of people are known."""
         column = cls.__new__(cls)
         column.name = name
         shared = column._choose_values(different, counts, people, k)
@@ -223,31 +162,6 @@ class CategoryColumn:
         the group has, and fewer than k people of the table, is not released: it is missing then.
         Where the type has no room for missing values, it is the most frequent value of the table,
         or, if that is rare as well, the type is another one.
-
-        Parameters
-        ----------
-        column : pandas.Series
-            The values.
-
-        labels : ndarray of shape (n_samples,)
-            Group of each record, numbered from 0.
-
-        n_groups : int
-            Number of groups.
-
-        k : int
-            Smallest size of a group.
-
-        units : ndarray of shape (n_samples,) or None, default=None
-            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-        weights : ndarray of shape (n_samples,) or None, default=None
-            How often each record counts; None for once.
-
-        Returns
-        -------
-        modes : pandas.Series
-            The values.
         """
         codes, different = self._factorize(column)
         n_codes = len(different) + 1
@@ -289,21 +203,7 @@ class CategoryColumn:
         return pandas.Series([label_of(cell) for cell in cells], dtype=object, name=self.name)
 
     def shares(self, column: Series) -> tuple[list[str], Floats]:
-        """A column per value that says which records have it, and one each for other and missing.
-
-        Parameters
-        ----------
-        column : pandas.Series
-            The values.
-
-        Returns
-        -------
-        names : list of str
-            Names of the columns.
-
-        indicators : ndarray of shape (n_samples, n_columns)
-            1 where a record has the value, and 0 elsewhere.
-        """
+        """A column per value, other ones and missing ones, with 1 where a record has it."""
         codes = self._find(column)
         missing = is_missing(column)
         has_value = [(codes == code) & ~missing for code in range(len(self.values))]

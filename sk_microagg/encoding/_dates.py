@@ -39,28 +39,8 @@ COARSE = 2**50
 class DateColumn:
     """A column of dates, times, durations or periods.
 
-    They are released as dates, whole days if all of them are whole days, and so on.
-
-    Parameters
-    ----------
-    column : pandas.Series
-        The dates.
-
-    unit : str, default="auto"
-        What means are rounded to, as "day" or "minute"; anything else for the longest unit of which
-        all dates are multiples. Periods are rounded to periods.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from sk_microagg.encoding import DateColumn
-    >>> births = pd.Series(pd.to_datetime(["1980-01-01", "1980-01-04"]), name="birth")
-    >>> column = DateColumn(births)
-    >>> column.values(births)
-    array([3652., 3655.])
-    >>> column.released(np.array([3653.2]), births).tolist()
-    [Timestamp('1980-01-02 00:00:00')]
+    They are released in steps of `unit`, as "day" or "minute"; anything else stands for the longest
+    unit of which all dates are multiples. Periods are released as periods.
     """
 
     kind = "date"

@@ -136,24 +136,10 @@ class TableEncoder:
     def losses(
         self, table: DataFrame, labels: Labels, sums: Mapping[Any, tuple[float, float]]
     ) -> dict[Any, float]:
-        """What each column loses, from 0 to 1.
+        """What each column loses, from 0 to 1, given what `Coordinates.sums_of_squares` returns.
 
-        Parameters
-        ----------
-        table : pandas.DataFrame
-            The records.
-
-        labels : ndarray of shape (n_records,)
-            Group of each record, numbered from 0.
-
-        sums : dict
-            What `Coordinates.sums_of_squares` returns for them.
-
-        Returns
-        -------
-        losses : dict
-            By the name of each column, the share of its variance that groups lose; for categories,
-            how often two records of the same group differ, relative to any two of the table.
+        It is the share of its variance that groups lose; for categories, how often two records of
+        the same group differ, relative to any two of the table.
         """
         return {
             column.name: loss_share(*sums[column.name])
@@ -172,32 +158,10 @@ class TableEncoder:
         units: Array | None = None,
         weights: Floats | None = None,
     ) -> dict[Any, DataFrame]:
-        """The row that each group is released as.
+        """By the name of each column, a table with the row that each group is released as.
 
-        Parameters
-        ----------
-        table : pandas.DataFrame
-            The records.
-
-        labels : ndarray of shape (n_records,)
-            Group of each record, numbered from 0.
-
-        numbers : {"mean", "median", "interval"}, default="mean"
-            How numbers, ordinal values and dates are released: averaged, or as intervals.
-
-        categories : {"mode", "shares", "generalize"}, default="mode"
-            How categories are released.
-
-        units : ndarray of shape (n_records,) or None, default=None
-            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-        weights : ndarray of shape (n_records,) or None, default=None
-            How often each record counts in means, shares and most frequent values; None for once.
-
-        Returns
-        -------
-        rows : dict
-            By the name of each column, a pandas DataFrame with a row per group.
+        `units` say who each record belongs to, and `weights` how often each counts in means, shares
+        and most frequent values; None if each belongs to somebody else, and for once.
         """
         n_groups = int(labels.max()) + 1
         return {
@@ -236,27 +200,7 @@ class TableEncoder:
     ) -> tuple[Labels, dict[Any, DataFrame], float]:
         """Groups of a global recoding, the row that each is released as, and its loss.
 
-        Parameters
-        ----------
-        table : pandas.DataFrame
-            The records.
-
-        rules : Rules
-            What each group must satisfy beyond its size.
-
-        strata : ndarray of shape (n_records,) or None
-            Number of the stratum of each record, which no group crosses.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_records,)
-            Group of each record, numbered from 0, stratum by stratum.
-
-        rows : dict
-            By the name of each column, a pandas DataFrame with a row per group.
-
-        loss : float
-            Mean loss per cell, as `generalization_loss` measures it.
+        Groups are numbered stratum by stratum. The loss is that of `generalization_loss`.
         """
         labels, cells, loss = recode(table, self.columns, self.k, rules, strata)
         return labels, {name: column.to_frame() for name, column in cells.items()}, loss
@@ -264,23 +208,9 @@ class TableEncoder:
     def generalization_loss(
         self, table: DataFrame, labels: Labels, units: Array | None = None
     ) -> float:
-        """What a release of intervals and common nodes loses, as KAIM measures it.
+        """The mean loss per cell of a release of intervals and common nodes, as KAIM measures it.
 
-        Parameters
-        ----------
-        table : pandas.DataFrame
-            The records.
-
-        labels : ndarray of shape (n_records,)
-            Group of each record, numbered from 0.
-
-        units : ndarray of shape (n_records,) or None, default=None
-            Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-        Returns
-        -------
-        loss : float
-            Mean loss per cell, from 0 to 1. Missing cells lose nothing.
+        It is from 0 to 1. Missing cells lose nothing.
         """
         n_groups, lost = int(labels.max()) + 1, []
         for column in self.columns:
@@ -295,21 +225,7 @@ class TableEncoder:
     def formatted(
         self, table: DataFrame, *, categories: Literal["mode", "shares", "generalize"] = "mode"
     ) -> dict[Any, DataFrame]:
-        """Records as they are, in the columns of the release.
-
-        Parameters
-        ----------
-        table : pandas.DataFrame
-            The records.
-
-        categories : {"mode", "shares", "generalize"}, default="mode"
-            How categories are released.
-
-        Returns
-        -------
-        columns : dict
-            By the name of each column, a pandas DataFrame with a row per record.
-        """
+        """Records as they are, in the columns of the release, by the name of each column."""
         formatted = {}
         for column in self.columns:
             cells = table[column.name]

@@ -21,36 +21,7 @@ from sk_microagg.encoding._frames import can_be_missing
 
 
 class NumberColumn:
-    """A column of numbers.
-
-    Parameters
-    ----------
-    column : pandas.Series
-        The numbers, with missing ones.
-
-    decimals : int, "auto" or None, default="auto"
-        Number of decimals in the release; "auto" for those of the column, None for all.
-
-    Attributes
-    ----------
-    name : object
-        Name of the column.
-
-    decimals : int or None
-        Number of decimals in the release.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from sk_microagg.encoding import NumberColumn
-    >>> prices = pd.Series([1.25, 2.5, None, 3.0], name="price")
-    >>> column = NumberColumn(prices)
-    >>> column.values(prices)
-    array([1.25, 2.5 ,  nan, 3.  ])
-    >>> column.released(np.array([2.333333, np.nan]), prices).tolist()
-    [2.33, nan]
-    """
+    """A column of numbers, released with `decimals`: "auto" for its own, None for all."""
 
     kind = "number"
 
@@ -85,21 +56,7 @@ class NumberColumn:
         return values
 
     def released(self, values: Floats, like: Series) -> Series:
-        """Averages as a column of the type of another one, rounded.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_groups,)
-            The averages, NaN where the release is missing.
-
-        like : pandas.Series
-            A column of the type.
-
-        Returns
-        -------
-        released : pandas.Series
-            The column.
-        """
+        """Averages as a column of the type of another one, rounded; missing where they are NaN."""
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         cell = _cell_type(like)
         # Integers are rounded once: 5.45 is 5, and not 5.5 and then 6.

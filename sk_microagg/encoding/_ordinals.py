@@ -19,39 +19,8 @@ from sk_microagg.encoding._frames import is_missing, with_room, without_rare_cat
 class OrdinalColumn:
     """A column of values with an order, represented by their ranks.
 
-    Parameters
-    ----------
-    column : pandas.Series
-        The values.
-
-    k : int
-        Values that fewer records share are not released, and lie halfway between the next lower and
-        the next higher one that is. All values count as shared if `order` is given.
-
-    order : list or None, default=None
-        All values, lowest first; None for the order of the type.
-
-    units : ndarray of shape (n_records,) or None, default=None
-        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-    Attributes
-    ----------
-    name : object
-        Name of the column.
-
-    order : list
-        The values that may be released, lowest first.
-
-    ranks : ndarray of shape (n_values,)
-        The ranks of these among all values.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sk_microagg.encoding import OrdinalColumn
-    >>> sizes = pd.Series(["M", "S", "L", None], name="size")
-    >>> OrdinalColumn(sizes, 2, ["S", "M", "L"]).values(sizes)
-    array([ 1.,  0.,  2., nan])
+    Values in `order` may be released, and have `ranks` among all values: those that at least k
+    people share, or all if they are given, lowest first. Others lie halfway between the next ones.
     """
 
     kind = "ordinal"
@@ -133,20 +102,9 @@ class OrdinalColumn:
         return ranks
 
     def released(self, values: Floats, like: Series) -> Series:
-        """Values whose rank is nearest to some averages, the lower one of two.
+        """Values whose rank is nearest to some averages, the lower one of two, as a column.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_groups,)
-            The averages, NaN where the release is missing.
-
-        like : pandas.Series
-            The column, which has all values that may be released.
-
-        Returns
-        -------
-        released : pandas.Series
-            The column, of the same type where that has room for what is missing.
+        It has the type of `like`, where that has room for what is missing.
         """
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         cells = [

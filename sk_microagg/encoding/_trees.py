@@ -20,34 +20,7 @@ from sk_microagg.generalization._labels import label_of
 class HierarchyColumn(CategoryColumn):
     """A column of categories that are the leaves of a hierarchy.
 
-    Parameters
-    ----------
-    column : pandas.Series
-        The values, with missing ones.
-
-    k : int
-        Nodes that fewer people share have no coordinate.
-
-    hierarchy : Hierarchy
-        A tree whose leaves are given.
-
-    units : ndarray of shape (n_records,) or None, default=None
-        Who each record belongs to, numbered from 0; None if each belongs to somebody else.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from sk_microagg.generalization import Hierarchy
-    >>> from sk_microagg.encoding import HierarchyColumn
-    >>> tree = Hierarchy.from_nested({"heart": ["I21", "I25"], "lung": ["J44"]})
-    >>> codes = pd.Series(["I21", "I25", "J44", "J44"], name="code")
-    >>> column = HierarchyColumn(codes, 1, tree)
-    >>> points = column.points(codes).toarray()
-    >>> ((points[0] - points[1:]) ** 2).sum(axis=1).round(2)
-    array([1.78, 3.56, 3.56])
-    >>> column.generalized(codes, np.array([0, 0, 1, 1]), 2).tolist()
-    ['heart', 'J44']
+    Nodes that fewer than k people share have no coordinate.
     """
 
     kind = "hierarchy"

@@ -5,7 +5,7 @@ fitted model has no more of the others than was released.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -97,10 +97,9 @@ class TableCoding:
         weights: Floats | None,
     ) -> Any:
         """The groups with what they are released as, as numbers, and with their errors."""
-        n_groups = len(groups.sizes)
+        members = Members(labels, len(groups.sizes), units, weights)
         averages = [
-            column.averages(records[:, j], labels, n_groups, units, weights)
-            for j, column in enumerate(self.columns)
+            column.averages(records[:, j], members) for j, column in enumerate(self.columns)
         ]
         if self.weight is not None and weights is not None:
             averages.append(group_means(weights[:, None], labels))
@@ -171,6 +170,15 @@ class NewRowCoding:
         return self.space.numbers(frame)
 
 
+class Members(NamedTuple):
+    """The group of each row, its unit or None, and its weight or None."""
+
+    labels: Labels
+    n_groups: int
+    units: Array | None
+    weights: Floats | None
+
+
 @dataclass(frozen=True)
 class Line:
     """Numbers, dates or ordinal values. It holds no values of rows, so it is part of the model."""
@@ -183,15 +191,9 @@ class Line:
         """The numbers that travel, NaN where a value is missing."""
         return self.column.values(cells)
 
-    def averages(
-        self,
-        numbers: Floats,
-        labels: Labels,
-        n_groups: int,
-        units: Array | None,
-        weights: Floats | None,
-    ) -> Floats:
+    def averages(self, numbers: Floats, groups: Members) -> Floats:
         """What groups are released as, as numbers."""
+        labels, n_groups, units, weights = groups
         return group_averages(numbers, labels, n_groups, "mean", self.like, units, weights)
 
     def shown(self, averages: Floats) -> Floats:
@@ -229,20 +231,13 @@ class Intervals(Line):
         domain = make_domain(column, at[order], k, None, counts[order])
         return cls(column, like, column.values(known)[order], domain)
 
-    def averages(
-        self,
-        numbers: Floats,
-        labels: Labels,
-        n_groups: int,
-        units: Array | None,
-        weights: Floats | None,
-    ) -> Floats:
+    def averages(self, numbers: Floats, groups: Members) -> Floats:
         """The ends of the interval of each group, NaN for "*"."""
-        low, high, is_complete = extremes(numbers, labels, n_groups)
+        low, high, is_complete = extremes(numbers, groups.labels, groups.n_groups)
         first = np.searchsorted(self.places, low[is_complete])
         last = np.searchsorted(self.places, high[is_complete], side="right") - 1
         covers = [self.domain.cover(*ends) for ends in zip(first, last, strict=True)]
-        ends = np.full((n_groups, 2), np.nan)
+        ends = np.full((groups.n_groups, 2), np.nan)
         ends[is_complete] = [cover or (np.nan, np.nan) for cover in covers]
         return ends
 
@@ -299,15 +294,9 @@ class Categories:
         numbers[-1] = np.nan
         return numbers[self.values.positions(cells.astype(object))]
 
-    def averages(
-        self,
-        numbers: Floats,
-        labels: Labels,
-        n_groups: int,
-        units: Array | None,
-        weights: Floats | None,
-    ) -> Floats:
+    def averages(self, numbers: Floats, groups: Members) -> Floats:
         """The most frequent or common values of groups, as numbers."""
+        labels, n_groups, units, weights = groups
         n_values = len(self.order)
         places = np.where(np.isnan(numbers), n_values, numbers).astype(np.intp)
         if self.generalizes:

@@ -1,7 +1,7 @@
 """Strata of a table on Dask: their names, their sizes, and what holds in each of them."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -68,10 +68,15 @@ def merge_counts(parts: Iterable[dict[Any, int]]) -> dict[Any, int]:
     return sizes
 
 
+def _of_parts(count: Callable[..., Any], frame: Any, constraints: Any, *rest: Any) -> list[Any]:
+    """Make tasks `count(rows, constraints, *rest)`, one per part."""
+    count, settings = dask.delayed(count, pure=False), dask.delayed(constraints, traverse=False)
+    return [count(part, settings, *rest) for part in frame[constraints.names].to_delayed()]
+
+
 def check_rules(frame: Any, constraints: Any) -> None:
     """Raise an error if a stratum of the table violates a constraint as a whole."""
-    count, settings = dask.delayed(_count, pure=False), dask.delayed(constraints, traverse=False)
-    counted = [count(part, settings) for part in frame[constraints.names].to_delayed()]
+    counted = _of_parts(_count, frame, constraints)
     by_column = compute_merged(counted, _merged, constraints)
     if constraints.unit is not None:
         n_units = by_column.pop().groupby(level=0).size().to_numpy()
@@ -93,15 +98,11 @@ def check_shares(frame: Any, constraints: Any) -> None:
     Such a unit has too many rows of a part, since a share of the whole is at most the largest share
     of a part. Only those that do are counted.
     """
-    count, settings = (
-        dask.delayed(_count_units, pure=False),
-        dask.delayed(constraints, traverse=False),
-    )
-    parts = frame[constraints.names].to_delayed()
-    large, sizes = compute_merged([count(part, settings) for part in parts], _sum_units)
+    large, sizes = compute_merged(_of_parts(_count_units, frame, constraints), _sum_units)
     if not len(large):
         return
-    counts, _ = compute_merged([count(part, settings, large.index) for part in parts], _sum_units)
+    counted = _of_parts(_count_units, frame, constraints, large.index)
+    counts, _ = compute_merged(counted, _sum_units)
     strata = counts.index.get_level_values(0)
     figures = (counts / sizes.loc[strata].to_numpy()).groupby(level=0).max()
     for rule in constraints.rules_of_units()[1:]:
@@ -137,11 +138,10 @@ def check_amounts(frame: Any, constraints: Any) -> None:
     """Raise an error if the table, or a stratum, violates a constraint on amounts as a whole."""
     if not constraints.on_amounts:
         return
-    count, settings = dask.delayed(_amounts, pure=False), dask.delayed(constraints, traverse=False)
-    parts = [count(part, settings) for part in frame[constraints.names].to_delayed()]
-    for (constraint, words), (amounts, rest) in zip(
-        constraints.on_amounts, compute_merged(parts, _merged_amounts, constraints), strict=True
-    ):
+    counted = _of_parts(_amounts, frame, constraints)
+    contributed = compute_merged(counted, _merged_amounts, constraints)
+    pairs = zip(constraints.on_amounts, contributed, strict=True)
+    for (constraint, words), (amounts, rest) in pairs:
         strata = amounts.index.get_level_values(0).to_numpy().astype(np.intp)
         figures = constraint.measure_amounts(strata, amounts.to_numpy(), rest.to_numpy())
         if constraints.strata is not None:
