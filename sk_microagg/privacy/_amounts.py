@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sk_microagg._utils._tables import cells_of, has_numbers, missing_cells
-from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels
-from sk_microagg.privacy._base import Constraint
+from sk_microagg._utils._typing import Array, Codes, Floats, Labels
+from sk_microagg.privacy._base import VectorizedConstraint
 from sk_microagg.privacy._codes import as_column
 
 # An amount and the number of the unit that it belongs to; -1 if the record is a unit of its own.
@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 LARGE = 2.0**900
 
 
-class AmountConstraint(Constraint):
+class AmountConstraint(VectorizedConstraint):
     """Base class of constraints on amounts, which may be those of quasi-identifiers, too."""
 
     is_about_amounts = True
@@ -60,9 +60,6 @@ class AmountConstraint(Constraint):
         values["unit"] = units
         return values
 
-    def measure(self, values: Array, table: Any) -> float:
-        return float(self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0])
-
     def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
         return self.measure_amounts(*contributions(labels, values, self._add))
 
@@ -72,9 +69,6 @@ class AmountConstraint(Constraint):
         Of more than `n_apart`, the sum of the `rest` of each group is enough.
         """
         raise NotImplementedError
-
-    def accepts_each(self, figures: Array) -> Booleans:
-        return self.accepts(figures)  # type: ignore[arg-type, return-value]
 
 
 def amounts_of(values: Any, words: str) -> Floats:

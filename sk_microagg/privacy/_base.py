@@ -273,3 +273,13 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         return CallbackGuard(
             len(values), lambda members: bool(self.accepts(self.measure(values[members], table)))
         )
+
+
+class VectorizedConstraint(Constraint):
+    """Base of constraints that measure all groups at once, and accept arrays of figures."""
+
+    def measure(self, values: Array, table: Any) -> float:
+        return self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0].item()
+
+    def accepts_each(self, figures: Array) -> Booleans:
+        return self.accepts(figures)  # type: ignore[arg-type, return-value]

@@ -8,9 +8,9 @@ import numpy as np
 from sk_microagg._choices import FRONTS
 from sk_microagg._utils._formatting import rounded_up
 from sk_microagg._utils._tables import MISSING
-from sk_microagg._utils._typing import Array, Booleans, Codes, Labels
+from sk_microagg._utils._typing import Array, Codes, Labels
 from sk_microagg._utils._validation import check_number
-from sk_microagg.privacy._base import Constraint
+from sk_microagg.privacy._base import VectorizedConstraint
 from sk_microagg.privacy._codes import GroupCounts, as_column, codes_of, have_order, order_codes
 from sk_microagg.privacy._earth_mover import EqualDistance, OrderedDistance, TreeDistance
 
@@ -21,7 +21,7 @@ OPTIONS = ("auto", "ordered", "equal")
 SHARE_FOR_BLOCKS = 0.25
 
 
-class TCloseness(Constraint):
+class TCloseness(VectorizedConstraint):
     """Values of a sensitive column that are distributed in each group nearly as in the whole table.
 
     An intruder who finds the group of a person then learns little that the whole table does not
@@ -129,14 +129,8 @@ class TCloseness(Constraint):
         table = OrderedDistance if distance == "ordered" else EqualDistance
         return codes, table(np.bincount(codes))
 
-    def measure(self, values: Array, table: Any) -> float:
-        return float(self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0])
-
     def accepts(self, figure: Any) -> Any:
         return figure <= self.t
-
-    def accepts_each(self, figures: Array) -> Booleans:
-        return self.accepts(figures)
 
     def suits_block(self, figure: float) -> bool:
         return figure <= SHARE_FOR_BLOCKS * self.t

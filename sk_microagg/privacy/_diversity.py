@@ -9,9 +9,9 @@ import numpy as np
 from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import DistinctGuard, EntropyGuard, RecursiveGuard
 from sk_microagg._utils._formatting import rounded_down
-from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
+from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_count, check_number, check_option
-from sk_microagg.privacy._base import Constraint
+from sk_microagg.privacy._base import VectorizedConstraint
 from sk_microagg.privacy._codes import GroupCounts, codes_of
 
 # Relative to l: the entropy of l equally frequent values may be a little below log l by rounding.
@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 STRICTER = 1e-12
 
 
-class LDiversity(Constraint):
+class LDiversity(VectorizedConstraint):
     """Several different values of a sensitive column in each group.
 
     In a group of k records that share one diagnosis, k protects nobody's diagnosis. Missing values
@@ -130,16 +130,10 @@ class LDiversity(Constraint):
             f"{self.c:g} demanded"
         )
 
-    def measure(self, values: Array, table: Any) -> float:
-        return self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0].item()
-
     def accepts(self, figure: Any) -> Any:
         if self.kind == "recursive":
             return figure < self.c
         return figure >= (self.l * (1 - ROUNDING) if self.kind == "entropy" else self.l)
-
-    def accepts_each(self, figures: Array) -> Booleans:
-        return self.accepts(figures)
 
     def shortfall(self, figure: Any) -> Any:
         if self.kind == "recursive":

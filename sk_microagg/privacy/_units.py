@@ -8,16 +8,16 @@ import numpy as np
 from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import DistinctGuard, RecursiveGuard
 from sk_microagg._utils._formatting import at_most, rounded_up
-from sk_microagg._utils._typing import Array, Booleans, Labels
+from sk_microagg._utils._typing import Array, Labels
 from sk_microagg._utils._validation import check_count, check_number
-from sk_microagg.privacy._base import Constraint
+from sk_microagg.privacy._base import VectorizedConstraint
 from sk_microagg.privacy._codes import GroupCounts, codes_of
 
 # Relative to the largest share: a share that users compute, such as 1 - 0.8, may be a little less.
 ROUNDING = 1e-9
 
 
-class DistinctUnits(Constraint):
+class DistinctUnits(VectorizedConstraint):
     """At least `k` different units in each group: k counts people, not rows.
 
     Estimators apply it to the values that `fit` receives as `unit`, with their own `k`. A missing
@@ -55,14 +55,8 @@ class DistinctUnits(Constraint):
         codes, _ = codes_of(values)
         return codes, np.bincount(codes)
 
-    def measure(self, values: Array, table: Any) -> int:
-        return int(self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0])
-
     def accepts(self, figure: Any) -> Any:
         return figure >= self.k
-
-    def accepts_each(self, figures: Array) -> Booleans:
-        return self.accepts(figures)
 
     def shortfall(self, figure: Any) -> Any:
         return np.maximum(1.0 - figure / self.k, 0.0)
@@ -80,7 +74,7 @@ class DistinctUnits(Constraint):
         return f"k={self.k} different units ({column})"
 
 
-class UnitShare(Constraint):
+class UnitShare(VectorizedConstraint):
     """No unit, such as a person, with more than a share of the records of a group.
 
     A group of 104 records of five people may have 100 of one person. An intruder who attributes all
@@ -151,14 +145,8 @@ class UnitShare(Constraint):
         self.check_parameters()
         return codes_of(values)[0], None
 
-    def measure(self, values: Array, table: Any) -> float:
-        return float(self.measure_groups(np.zeros(len(values), dtype=np.intp), values, table)[0])
-
     def accepts(self, figure: Any) -> Any:
         return figure <= self.at_most * (1 + ROUNDING)
-
-    def accepts_each(self, figures: Array) -> Booleans:
-        return self.accepts(figures)
 
     def shortfall(self, figure: Any) -> Any:
         return np.maximum(figure - self.at_most, 0.0)
