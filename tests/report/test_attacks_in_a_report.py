@@ -12,6 +12,8 @@ from sk_microagg.metrics._pairs import Pair
 from sk_microagg.privacy import LDiversity
 from sk_microagg.report import _attacks, make_report
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 K = 5
 
 

@@ -14,7 +14,7 @@ from sk_microagg.refiners import Annealing, IteratedLocalSearch
 from sk_microagg.report import make_report
 from sk_microagg.scale import DaskTableAggregator
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("facts_only")]
 
 X = np.random.RandomState(0).gamma(2, size=(90, 3)) * [1, 10, 100]
 PICTURE = 'aria-label="Information loss and proven lower bound over time"'
@@ -43,7 +43,7 @@ def words(html):
     return " ".join(re.sub(r"<[^>]*>", "", html).split())
 
 
-@pytest.mark.usefixtures("fake_clock")
+@pytest.mark.usefixtures("fake_clock", "drawn")
 def test_line_and_picture(path, aggregator):
     html = report(path, aggregator, 0.2)
     assert re.search(

@@ -130,6 +130,7 @@ def test_overlap():
     assert overlap(Interval(1, 0, 2, 1), Interval(9, 8, 10, 1)) == -1
 
 
+@pytest.mark.slow
 def test_a_release_that_looks_like_the_original_has_a_ratio_of_about_one():
     X = RNG.normal(size=(400, 2))
     alike = propensity_ratio(Pair(X, X + RNG.normal(scale=1e-9, size=X.shape)))
@@ -152,6 +153,8 @@ def report(people):
     return make_report(aggregator, people, release, analysis=analysis, scenario={})
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 def test_documents_are_as_their_schema_says(report, people):
     schema = json.loads((files("sk_microagg.report") / "schema.json").read_text(encoding="utf-8"))
     kaim = KAIM(k=5)
@@ -166,6 +169,7 @@ def test_documents_are_as_their_schema_says(report, people):
         assert [*validator.iter_errors(each.to_dict())] == []
 
 
+@pytest.mark.slow
 def test_people_outside_the_table_are_attacked_as_well(report):
     attacks = report.to_dict()["attacks"]
     compared = [attack for attack in attacks if attack["others"] is not None]
@@ -180,6 +184,8 @@ def test_people_outside_the_table_are_attacked_as_well(report):
     assert "60 records were held out" in report.to_html()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_pictures")
 def test_a_release_that_copies_the_original_fails_the_comparison():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 3))
@@ -196,11 +202,13 @@ def test_a_release_that_copies_the_original_fails_the_comparison():
             assert attack["others"]["text"] != "100%" == attack["success"]["text"]
 
 
+@pytest.mark.slow
 def test_files_by_their_names(report, tmp_path):
     assert json.loads(report.save(tmp_path / "r.json").read_text()) == report.to_dict()
     assert report.save(tmp_path / "r.htm").read_text(encoding="utf-8") == report.to_html()
 
 
+@pytest.mark.slow
 def test_figures_of_analysts_are_on_the_page(report):
     page = report.to_html()
     for text in ("income ~ age + sex", "95% confidence intervals", "Deviation, original"):

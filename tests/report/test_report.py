@@ -32,6 +32,8 @@ from sk_microagg.report import make_report
 from sk_microagg.report._figures import MOST_PANELS
 from sk_microagg.scale import DaskTableAggregator
 
+pytestmark = pytest.mark.usefixtures("small_attacks")
+
 rng = np.random.RandomState(0)
 PATIENTS = pd.DataFrame(
     {
@@ -69,9 +71,14 @@ def release(searched):
     return searched.centroids_[searched.labels_]
 
 
+@pytest.fixture(scope="module")
+def report(searched, release, small_attacks):
+    return make_report(searched, PATIENTS, release)
+
+
 @pytest.mark.slow
-def test_facts_of_numbers(path, searched, release):
-    assert make_report(searched, PATIENTS, release).save(path) == path
+def test_facts_of_numbers(path, report, searched, release):
+    assert report.save(path) == path
     page = read(path)
     assert page.row("Records") == ["150"]
     assert page.row("Columns anonymized") == ["3: age, weight, visits"]
@@ -105,9 +112,8 @@ def test_facts_of_numbers(path, searched, release):
 
 
 @pytest.mark.slow
-def test_how_to_reproduce_it(path, searched, release):
-    make_report(searched, PATIENTS, release).save(path)
-    page = read(path)
+def test_how_to_reproduce_it(report, searched):
+    page = Reader(report.to_html())
     assert page.row("sk_microagg") == [sk_microagg.__version__]
     assert page.row("NumPy") == [np.__version__]
     assert page.row("scikit-learn") == [sklearn.__version__]
@@ -122,6 +128,7 @@ def test_how_to_reproduce_it(path, searched, release):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     ("refiner", "random_state", "words"),
     [
@@ -148,9 +155,8 @@ def test_without_a_seed(path, refiner, random_state, words):
 
 
 @pytest.mark.slow
-def test_pictures(path, searched, release):
-    make_report(searched, PATIENTS, release).save(path)
-    html = path.read_text(encoding="utf-8")
+def test_pictures(path, report):
+    html = report.to_html()
     for label in ("age, before and after", "Groups of the release", "Information loss over"):
         assert f'aria-label="{label}' in html
     aggregator = MicroAggregator(k=4, block_size=40)
@@ -161,9 +167,8 @@ def test_pictures(path, searched, release):
 
 
 @pytest.mark.slow
-def test_the_first_page_repeats_pictures(path, searched, release):
-    make_report(searched, PATIENTS, release).save(path)
-    html = path.read_text(encoding="utf-8")
+def test_the_first_page_repeats_pictures(report):
+    html = report.to_html()
     drawn = re.findall(r'<g id="(plot-\d+)">', html)
     again = re.findall(r'<use href="#(plot-\d+)">', html)
     assert len(set(drawn)) == len(drawn) == PATIENTS.shape[1]
@@ -223,6 +228,7 @@ def test_no_record_is_drawn_for_small_k(path, k):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_pictures")
 def test_release_that_is_not_k_anonymous(path, searched, release):
     broken = release.copy()
     broken[0] += 1
@@ -293,6 +299,7 @@ def test_a_column_that_is_not_drawn(path):
     assert "name, before and after" not in read(path).labels
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_first_page(path, searched, release):
     make_report(searched, PATIENTS, release, source="patients.csv", dropped=["name"]).save(path)
     page = read(path)
@@ -309,10 +316,11 @@ def test_first_page(path, searched, release):
     assert page.row("Sensitive") == ["No sensitive column was examined."]
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.slow
 def test_first_page_of_a_large_table(path):
     names = [f"a rather long name of column number {number}" for number in range(40)]
-    table = pd.DataFrame(np.random.RandomState(0).normal(size=(50, 40)), columns=names)
+    table = pd.DataFrame(np.random.RandomState(0).normal(size=(20, 40)), columns=names)
     aggregator = MicroAggregator(k=3, refiner=None)
     make_report(aggregator, table, aggregator.fit_transform(table)).save(path)
     [text] = read(path).row("Anonymized")
@@ -346,11 +354,13 @@ def test_tables(path, table):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_pictures")
 def test_column_names_of_the_estimator(path, searched, release):
     make_report(searched, PATIENTS.to_numpy(), release).save(path)
     assert read(path).row("Columns anonymized") == ["3: age, weight, visits"]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_one_column(path):
     column = PATIENTS[["age"]]
     aggregator = MicroAggregator(k=4, builder="cbfs")
@@ -373,53 +383,58 @@ def test_dask(path):
 
 @pytest.mark.slow
 def test_many_columns_make_a_small_file(path):
-    table = np.random.RandomState(0).normal(size=(300, 60))
+    table = np.random.RandomState(0).normal(size=(300, MOST_PANELS + 6))
     aggregator = MicroAggregator(k=3, refiner=None)
     make_report(aggregator, table, aggregator.fit_transform(table)).save(path)
     page = read(path)
     assert page.tags.count("svg") == MOST_PANELS + 1 + 3
     text = "".join(page.text)
-    assert f"{MOST_PANELS} of 60 columns are shown: those with the highest loss." in text
+    assert (
+        f"{MOST_PANELS} of {MOST_PANELS + 6} columns are shown: those with the highest loss."
+        in text
+    )
     assert os.path.getsize(path) < 500_000
 
 
 @pytest.mark.slow
-def test_a_file_is_replaced_when_the_new_one_is_complete(path, searched, release):
+def test_a_file_is_replaced_when_the_new_one_is_complete(path, report, searched, release):
     path.write_text("old", encoding="utf-8")
     with pytest.raises(ValueError, match="shape"):
         make_report(searched, PATIENTS, release[1:]).save(path)
     assert path.read_text(encoding="utf-8") == "old"
-    make_report(searched, PATIENTS, release).save(str(path))
+    report.save(str(path))
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_places_that_cannot_be_written(tmp_path, searched, release):
+@pytest.mark.slow
+def test_places_that_cannot_be_written(tmp_path, report):
     with pytest.raises(IsADirectoryError, match=re.escape(f"path={str(tmp_path)!r}")):
-        make_report(searched, PATIENTS, release).save(tmp_path)
+        report.save(tmp_path)
     nowhere = tmp_path / "nowhere" / "report.html"
     with pytest.raises(OSError, match=re.escape(f"path={str(nowhere)!r}")):
-        make_report(searched, PATIENTS, release).save(nowhere)
+        report.save(nowhere)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["report.pdf", "report", "report.html.gz", ".html"])
-def test_a_report_is_named_like_a_page(tmp_path, searched, release, name):
+def test_a_report_is_named_like_a_page(tmp_path, report, name):
     path = tmp_path / name
     message = rf"^path={re.escape(repr(str(path)))} .*\.html"
     with pytest.raises(ValueError, match=message):
-        make_report(searched, PATIENTS, release).save(path)
+        report.save(path)
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.slow
-def test_a_full_disk(path, searched, release, monkeypatch):
+def test_a_full_disk(path, report, monkeypatch):
     def no_room(*arguments):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", no_room)
     message = re.escape(f"path={str(path)!r} cannot be written: No space left on device.")
     with pytest.raises(OSError, match=message):
-        make_report(searched, PATIENTS, release).save(path)
+        report.save(path)
     assert os.listdir(path.parent) == []
 
 

@@ -102,7 +102,7 @@ def measure(pages, folder, *options, how=ON_A_SCREEN):
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory):
+def reports(tmp_path_factory, small_attacks):
     """Reports on numbers and on a mixed table, with long and odd names."""
     folder = tmp_path_factory.mktemp("reports")
     rng = np.random.RandomState(0)

@@ -27,7 +27,7 @@ class Frames(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def report():
+def report(small_attacks):
     aggregator = MicroAggregator(k=4)
     return make_report(aggregator, X, aggregator.fit_transform(X), title=TITLE)
 

@@ -19,6 +19,8 @@ from sk_microagg.privacy import LDiversity, TCloseness
 from sk_microagg.refiners import Annealing, Exchange, IteratedLocalSearch, make_chain
 from sk_microagg.report import make_report
 
+pytestmark = pytest.mark.usefixtures("facts_only")
+
 PATIENTS = draw()
 NUMBERS = PATIENTS[["age", "code"]].assign(income=PATIENTS["income"].fillna(0))
 WARDS = PATIENTS[["age", "ward", "code"]]
@@ -98,6 +100,7 @@ def test_code(tmp_path, estimator, X, arguments):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("drawn")
 def test_values_of_the_table_are_variables(tmp_path):
     hierarchies, ordinal = {"ward": TREE}, {"code": [10, 20, 31337, 99]}
     aggregator = TableAggregator(k=4, hierarchies=hierarchies, ordinal=ordinal)
@@ -131,7 +134,7 @@ def test_what_cannot_be_imported_is_a_variable(tmp_path):
 
 @pytest.mark.slow
 def test_long_lists_are_complete(tmp_path):
-    X = pd.DataFrame(np.random.RandomState(0).normal(size=(30, 45))).add_prefix("measurement_")
+    X = pd.DataFrame(np.random.RandomState(0).normal(size=(30, 25))).add_prefix("measurement_")
     aggregator = TableAggregator(k=4, quasi_identifiers=list(X.columns), refiner=None)
     path = make_report(aggregator, X, aggregator.fit_transform(X)).save(tmp_path / "report.html")
     assert all(repr(name) in code_in(path) for name in X.columns)
@@ -169,6 +172,7 @@ def test_command(tmp_path, monkeypatch, options):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("drawn")
 @pytest.mark.parametrize(
     ("name", "rarest", "shown"),
     [

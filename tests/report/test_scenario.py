@@ -10,6 +10,8 @@ from sk_microagg import MicroAggregator
 from sk_microagg.report import Scenario, make_report
 from sk_microagg.report._scenario import IdentityRisks
 
+pytestmark = pytest.mark.usefixtures("facts_only")
+
 X = np.random.default_rng(0).normal(size=(120, 2))
 
 TOML = """

@@ -34,6 +34,8 @@ SENSITIVE = pd.DataFrame(
         "salary": 71_000_000 + rng.permutation(N) * 1_117,
     }
 )
+
+pytestmark = pytest.mark.usefixtures("facts_only")
 UNIT = pd.Series([f"patient-{number}" for number in rng.randint(40, size=N)], name="patient")
 STRATA = pd.Series(np.where(rng.random_sample(N) < 0.5, "northland", "southland"), name="region")
 
@@ -259,6 +261,7 @@ def test_the_distance_that_was_requested(distance, shown):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("drawn")
 def test_no_sensitive_value_is_in_it(tmp_path):
     privacy = [LDiversity(2, column="diagnosis"), TCloseness(0.4, column="salary")]
     aggregator = MicroAggregator(K, privacy=privacy, random_state=0)

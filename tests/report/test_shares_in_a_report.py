@@ -15,7 +15,7 @@ from sk_microagg.metrics import uniqueness as share_of_unique_rows
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.report import make_report
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("facts_only")]
 
 K, N = 5, 60
 FEW, NEARLY_ALL = f"fewer than {K} records", f"all but fewer than {K} records"
@@ -65,7 +65,6 @@ def shown(share):
     return NEARLY_ALL if 0 < N - count < K else whole_percent(share)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("noise", [0.0, 0.05, 0.3, 3.0])
 def test_linkage_and_disclosure(report, seed, noise):
@@ -135,6 +134,7 @@ def test_records_without_any_value(report):
     assert page.row("Missing in the original") == [f"cells in {NEARLY_ALL}"]
 
 
+@pytest.mark.usefixtures("drawn")
 @pytest.mark.parametrize(("n_missing", "words"), [(0, None), (1, FEW), (4, FEW), (6, "10%")])
 def test_missing_values_in_a_picture(report, n_missing, words):
     X = np.random.default_rng(0).normal(size=(N, 1))
