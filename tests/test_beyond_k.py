@@ -98,6 +98,7 @@ def test_sensitive_values_in_any_form(X, form, expected):
         assert_t_close(labels, AGES, 0.2)
 
 
+@pytest.mark.slow
 @every_form
 def test_units_in_any_form(X, form, expected):
     aggregator = MicroAggregator(4, refiner=FAST, random_state=0)
@@ -140,6 +141,7 @@ def test_the_function_and_the_estimator_agree(X):
     assert_array_equal(labels, aggregator.fit_predict(X, **ROLES))
 
 
+@pytest.mark.slow
 @in_one_case("frame", [pd.DataFrame, pl.DataFrame])
 def test_several_columns_with_a_constraint_each(X, frame):
     sensitive = frame({"illness": ILLNESSES, "age": AGES, "income": X[:, 1]})
@@ -232,6 +234,7 @@ def test_fewer_than_2k_units(X, n_units):
     assert labels.max() > 20
 
 
+@pytest.mark.slow
 def test_units_of_one_record_each_are_nothing_new(X):
     labels = MicroAggregator(5).fit_predict(X, unit=np.arange(N))
     assert np.bincount(labels).min() >= 5
@@ -390,6 +393,7 @@ def test_a_stricter_constraint_loses_more(X):
 
 # Half of the table has either value: 3 of 5 records differ from that by 0.1. Guards are a little
 # stricter than the constraint, to be safe from rounding.
+@pytest.mark.slow
 def test_a_distance_of_exactly_t_is_good_enough_for_searches(X):
     exactly, nearly = (
         MicroAggregator(5, privacy=TCloseness(t)).fit(X, sensitive=np.arange(N) % 2)
@@ -409,9 +413,9 @@ def test_a_distance_of_exactly_t_is_good_enough_for_searches(X):
 )
 def test_constraints_on_two_columns_leave_many_groups(privacy):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 2))
+    X = rng.normal(size=(450, 2))
     illness = np.where(X[:, 0] > 1.2, "gout", np.where(X[:, 1] > 0, "flu", "cold"))
-    income = (1000 * X[:, 0] + 500 * rng.normal(size=600)).round()
+    income = (1000 * X[:, 0] + 500 * rng.normal(size=450)).round()
     aggregator = MicroAggregator(5, privacy=privacy)
     aggregator.fit(X, sensitive=pd.DataFrame({"income": income, "illness": illness}))
     assert aggregator.n_groups_ > 10

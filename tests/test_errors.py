@@ -468,6 +468,7 @@ def test_unfitted(X, method):
         getattr(MicroAggregator(), method)(X)
 
 
+@pytest.mark.slow
 @in_one_case("method", ["transform", "score"])
 @in_one_case(
     ("new", "error", "message"),
@@ -541,6 +542,7 @@ def test_k_of_1_with_a_constraint_is_no_reason_to_warn(X):
     assert aggregator.group_sizes_.min() >= 2
 
 
+@pytest.mark.slow
 @in_one_case("seed", ["x", 2.5, -1, 2**40, [1], np.random.default_rng(0)])
 @in_one_case(
     "fit",

@@ -88,6 +88,7 @@ def test_distances_of_known_values_are_those_of_the_scaler(scaler):
         assert_allclose(scaler.var_, scaler.scale_**2)
 
 
+@pytest.mark.slow
 @in_one_case("k", [1, 2, 3, 10])
 @in_one_case("share", [0.05, 0.4, 0.9])
 def test_release_is_the_mean_of_known_values(k, share):
@@ -164,6 +165,7 @@ def test_every_scaler_that_takes_missing_values(X, scaler):
     assert_array_equal(aggregator.transform(X), release)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:scaler is a:UserWarning")
 def test_imputed_values_are_like_known_ones(X):
     scaler = make_pipeline(SimpleImputer(), StandardScaler())
@@ -257,6 +259,7 @@ def test_pickle_and_frames_out(X):
     pd.testing.assert_frame_equal(loaded.transform(X), release)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     kind=st.sampled_from(["grid", "duplicates", "constant_column", "constant", "line", "normal"]),

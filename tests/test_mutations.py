@@ -4,6 +4,7 @@ import pytest
 from mutations import MUTATIONS, ROOT, find, run
 
 
+@pytest.mark.slow
 def test_every_line_is_there_once():
     places = [find(mutation.old) for mutation in MUTATIONS]
     assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS) == len(places) == 40

@@ -1,10 +1,11 @@
 """Series of releases: the rule over random histories, what is remembered, and what is refused."""
 
+import io
 import os
-import pickle
 import stat
 import sys
 from dataclasses import replace
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -164,6 +165,7 @@ def test_without_unchanged_columns(tmp_path):
         series = ReleaseSeries.load(tmp_path / "state", series.aggregator)
 
 
+@pytest.mark.slow
 def test_too_few_newcomers_wait():
     table = people(47)
     series = series_of(4)
@@ -174,6 +176,7 @@ def test_too_few_newcomers_wait():
     assert len(series.waiting_) == 0
 
 
+@pytest.mark.slow
 def test_newcomers_wait_in_strata_and_under_constraints_that_they_cannot_satisfy():
     table = people(40).assign(region=["north"] * 37 + ["south"] * 3)
     series = series_of(4, strata=["region"], drop=[])
@@ -299,14 +302,20 @@ def test_a_release_that_breaks_the_rule_is_refused():
     assert len(series.release(table)) == 8
 
 
+def parts_of(series):
+    """The files in the archive of a state, without the times when they were written."""
+    with ZipFile(io.BytesIO(series._state.to_bytes())) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def test_a_failed_release_changes_nothing():
     table = people()
     series = series_of()
     series.release(table)
-    before = pickle.dumps(series._state.to_bytes())
+    before = parts_of(series)
     with pytest.raises(ValueError, match=r"types"):
         series.release(people(50).assign(note="text"))
-    assert pickle.dumps(series._state.to_bytes()) == before
+    assert parts_of(series) == before
     assert series.n_releases_ == 1
 
 

@@ -157,6 +157,7 @@ def test_groups_satisfy_constraints_on_sensitive_columns(privacy, sensitive, n_i
     assert closeness(model.labels_, table["cost"]) <= distance
 
 
+@pytest.mark.slow
 def test_transform_stays_within_strata():
     table = patients()
     model = aggregator(strata="region", drop=["name", "patient"]).fit(table)
@@ -215,6 +216,7 @@ def test_new_values_and_new_missing_ones_are_transformed():
     assert np.isfinite(model.score(new))
 
 
+@pytest.mark.slow
 def test_losses_of_columns_are_shares_of_their_variance():
     table = patients().drop(columns=["name", "patient", "region", "illness", "cost"])
     model = aggregator(column_weights={"visit": 20.0}).fit(table)
@@ -245,6 +247,7 @@ def test_medians_are_those_of_pandas():
     pd.testing.assert_frame_equal(release, expected)
 
 
+@pytest.mark.slow
 @in_one_case(
     ("decimals", "expected"),
     [("auto", (2, 0)), (0, (0, 0)), (None, (9, 9)), ({"price": 1}, (1, 0)), ({"age": 1}, (2, 1))],
@@ -278,6 +281,7 @@ def test_shares_and_their_format():
     assert not model.format(new)[countries].to_numpy().any()
 
 
+@pytest.mark.slow
 def test_categories_count_as_much_as_numbers_if_released_as_shares():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"age": rng.normal(size=200), "code": rng.choice(list("abcd"), 200)})

@@ -112,6 +112,7 @@ def test_pickle(X):
     pd.testing.assert_frame_equal(copy.centroids_, model.centroids_)
 
 
+@pytest.mark.slow
 def test_in_a_pipeline_a_model_is_trained_on_the_release(X, y):
     encode = ColumnTransformer(
         [("text", OneHotEncoder(handle_unknown="ignore"), ["country", "sex"])], remainder="drop"
@@ -138,11 +139,12 @@ def test_shares_are_numbers_for_any_model(X, y):
 @pytest.mark.slow
 def test_grid_search_over_k_and_weights(X):
     grid = {"k": [2, 6], "column_weights": [None, {"country": 5.0}]}
-    search = GridSearchCV(TableAggregator(random_state=0), grid, cv=KFold(3), error_score="raise")
+    plain = TableAggregator(refiner=None)
+    search = GridSearchCV(plain, grid, cv=KFold(3), error_score="raise")
     results = search.fit(X).cv_results_
     for params, score in zip(results["params"], results["mean_test_score"], strict=True):
         scores = [
-            TableAggregator(random_state=0, **params).fit(X.iloc[train]).score(X.iloc[test])
+            clone(plain).set_params(**params).fit(X.iloc[train]).score(X.iloc[test])
             for train, test in KFold(3).split(X)
         ]
         assert score == pytest.approx(np.mean(scores), rel=1e-12)
@@ -206,6 +208,7 @@ def test_set_output(X, library, given, categories):
         pd.testing.assert_frame_equal(release, plain)
 
 
+@pytest.mark.slow
 def test_names_of_columns_that_are_no_text(X):
     array = X.to_numpy(dtype=object, na_value=None)
     model = TableAggregator(4).fit(array)

@@ -67,6 +67,7 @@ def few_dense_coordinates(monkeypatch):
     monkeypatch.setattr(_coordinates, "MAX_DENSE", 8)
 
 
+@pytest.mark.slow
 def test_sparse_points_give_the_same_groups_as_dense_ones(monkeypatch):
     table = visits(300, 20)
     new = visits(100, 25, seed=1)
