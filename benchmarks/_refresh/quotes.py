@@ -9,8 +9,8 @@ FRONT = [
     for words, numbers_of in (
         (
             "The ages are off by {:.1f} years on average, {:.0f}% of the towns and all sexes are "
-            "the same, and it is *proven* that the groups are nearly the best there are: they lose "
-            "{:.1f}% of the information, and no others can lose less than {:.1f}%",
+            "the same, and the groups are *proven* to be nearly optimal: they lose {:.1f}% of the "
+            "information, and no others can lose less than {:.1f}%",
             numbers.front,
         ),
         (

@@ -29,6 +29,10 @@ SIMPLE_NAME = re.compile(r"\w[\w.]*")
 SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$|^--$')
 
 
+OF_ONE_VALUE = "method", "release", "intervals", "categories", "builder", "refiner", "time_limit"
+OF_ONE_VALUE += "certificate", "series", "hold", "leavers", "report", "hierarchies", "encoding", "sheet"
+
+
 def command_line(request: ReleaseRequest, names: Sequence[str] = (), *, hides: bool = False) -> str:
     """The command that asks for a release, as the shells of this system want it.
 
@@ -75,31 +79,7 @@ def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str
     for constraint in request.privacy:
         for name, value in constraint.to_options().items():
             arguments += _option(SHELL.option(Option(name)), value)
-    for name in (
-        "method",
-        "release",
-        "intervals",
-        "categories",
-        "builder",
-        "refiner",
-        "time_limit",
-        "certificate",
-    ):
-        if getattr(request, name) != usual[name]:
-            arguments += _option(SHELL.option(Option(name)), getattr(request, name))
-    for name in (
-        "series",
-        "hold",
-        "leavers",
-        "report",
-        "hierarchies",
-        "encoding",
-        "sheet",
-        *MARKS,
-        "random_state",
-        "n_jobs",
-        "engine",
-    ):
+    for name in (*OF_ONE_VALUE, *MARKS, "random_state", "n_jobs", "engine"):
         if getattr(request, name) != usual[name]:
             arguments += _option(SHELL.option(Option(name)), getattr(request, name))
     if request.scenario is not None:

@@ -25,7 +25,7 @@ files:
 
 columns:
   Options that name columns may be repeated, and take names separated by commas. A name that
-  contains a comma is alone in its option, as in --drop 'income, yearly', or in double quotes; an
+  contains a comma has an option of its own, as in --drop 'income, yearly', or in double quotes; an
   empty one is --drop ''. Spaces around names do not matter.
 """
 
@@ -37,24 +37,25 @@ column has, and categories by the most frequent one, or as --categories says (Ta
 cell is empty where most of a group are. With --method kaim, values are replaced by intervals, nodes
 of hierarchies and * instead. Other columns are released unchanged, so choose all columns by which a
 person could be recognized, and drop names and personal numbers. Those that are not named by
---sensitive are assumed to be known to intruders: the summary says whom they single out.
+--sensitive may be known to intruders: the summary says how many people they single out.
 
-k says nothing of what a group shares, and counts rows: --sensitive with --l or --t demands
-different values in each group, --unit counts people, and --strata keeps parts of the table apart.
+k says nothing about what a group has in common, and counts rows: --sensitive with --l or --t
+demands different values in each group, --unit counts people, and --strata keeps parts of the table
+apart.
 """
 
 RISK = """\
 Compare a release with the original, row by row: its level of anonymity, the records that an
 intruder who knows the original values can re-identify, and the changes. Name the columns that were
-anonymized: of other columns of the release it prints whom they single out. With --sensitive, also
-what classes of equal rows disclose about other columns, which intruders are assumed not to know,
-and with --unit, how many people share a row.
+anonymized: for other columns of the release, it prints how many people they single out. With
+--sensitive, it also prints what classes of equal rows disclose about columns that intruders are
+assumed not to know, and with --unit, how many people share a row.
 """
 
 EXPLORE = """\
-Serve a page on this machine only, and open it in the browser: choose what each column is, see what
-k costs and which risk remains, and write release and report next to the table. The page shows the
-command line that does the same. It ends with Ctrl-C, or when the page is closed.
+Serve a page on this machine only, and open it in the browser: choose what each column is for, see
+what k costs and what risk remains, and write release and report next to the table. The page shows
+the command line that does the same. It ends with Ctrl-C, or when the page is closed.
 """
 
 DEMO = """\
@@ -147,9 +148,7 @@ def _add_anonymize(parser: argparse.ArgumentParser) -> None:
         "columns to anonymize together; default: all that --drop, --sensitive, --unit and --strata "
         "do not name",
     )
-    parser.add_argument(
-        "--drop", action="append", default=[], metavar="A,B", help="columns to leave out of OUT"
-    )
+    _add_names(parser, "--drop", "columns to leave out of OUT")
     add_kind_options(parser)
     add_release_options(parser)
     _add_roles(parser)
@@ -220,15 +219,11 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
         "--intervals",
         choices=["overlapping", "disjoint"],
         default="overlapping",
-        help="how the intervals of --release generalized lie to each other: those of groups of "
-        "similar rows overlap; disjoint ones can be counted, but lose more, since each value is "
+        help="whether the intervals of --release generalized may overlap: those of groups of "
+        "similar rows do; disjoint ones can be counted, but lose more, since each value is "
         "recoded in the same way wherever it occurs. Default: %(default)s",
     )
-    parser.add_argument(
-        "--builder",
-        choices=BUILDERS,
-        help="how groups are made; default: mdav",
-    )
+    parser.add_argument("--builder", choices=BUILDERS, help="how groups are formed; default: mdav")
     parser.add_argument(
         "--refiner",
         choices=REFINERS,
@@ -331,29 +326,25 @@ def _add_series(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_roles(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    _add_names(
+        parser,
         "--sensitive",
-        action="append",
-        default=[],
-        metavar="A,B",
-        help="columns that --l and --t are about, such as a diagnosis; they are released "
+        "columns that --l and --t are about, such as a diagnosis; they are released "
         "unchanged, and intruders are assumed not to know them",
     )
     parser.add_argument(
         "--unit",
         action=Once,
         metavar="COLUMN",
-        help="who a row belongs to, if people have several: each group has rows of at least K "
+        help="to whom a row belongs, if people have several: each group has rows of at least K "
         "different people. The column is left out of OUT",
     )
-    parser.add_argument(
+    _add_names(
+        parser,
         "--strata",
-        action="append",
-        default=[],
-        metavar="A,B",
-        help="columns such as the region, released unchanged: no group mixes rows of different "
-        "strata, so that every combination of the anonymized columns occurs at least K times also "
-        "together with these columns",
+        "columns such as the region, released unchanged: no group mixes rows of different "
+        "strata, so that even together with these columns, every combination of the anonymized "
+        "columns occurs at least K times",
     )
     parser.add_argument(
         "--weight",
@@ -387,12 +378,10 @@ def _add_risk(parser: argparse.ArgumentParser) -> None:
     _add_columns(
         parser, "columns to compare; default: all that are in both and not named by other options"
     )
-    parser.add_argument(
+    _add_names(
+        parser,
         "--sensitive",
-        action="append",
-        default=[],
-        metavar="A,B",
-        help="columns such as a diagnosis, taken from RELEASE if they are there: print their "
+        "columns such as a diagnosis, taken from RELEASE if they are there: print their "
         "homogeneity, diversity and closeness",
     )
     parser.add_argument(
@@ -405,7 +394,7 @@ def _add_risk(parser: argparse.ArgumentParser) -> None:
         "--unit",
         action=Once,
         metavar="COLUMN",
-        help="who a row belongs to, if people have several; taken from RELEASE if it is there: "
+        help="to whom a row belongs, if people have several; taken from RELEASE if it is there: "
         "print the smallest number of people who share a row, and the largest share of one of "
         "them; risk is then that of people",
     )
@@ -482,7 +471,7 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
         const="given",
         dest="header",
         help="the first row of CSV files holds names, even if they look like values; by default, "
-        "it is an error if a name is a number or a date, or a value of its own column",
+        "it is an error if a name is a number or a date, or occurs again in its column",
     )
     header.add_argument(
         "--no-header",
@@ -496,13 +485,11 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
 
 def add_kind_options(parser: argparse.ArgumentParser) -> None:
     for kind, help in KINDS.items():
-        parser.add_argument(
-            f"--{kind}",
-            action="append",
-            default=[],
-            metavar="A,B",
-            help=help,
-        )
+        _add_names(parser, f"--{kind}", help)
+
+
+def _add_names(parser: argparse.ArgumentParser, option: str, help: str) -> None:
+    parser.add_argument(option, action="append", default=[], metavar="A,B", help=help)
 
 
 def add_release_options(parser: argparse.ArgumentParser) -> None:

@@ -53,16 +53,8 @@ AS_TEXT = (
 )
 
 
-NAMED = (
-    "quasi_identifiers",
-    "sensitive",
-    "unit",
-    "weight",
-    "categorical",
-    "ordinal",
-    "date",
-    "number",
-)
+ROLES = "quasi_identifiers", "sensitive", "unit", "weight"
+NAMED = *ROLES, "categorical", "ordinal", "date", "number"
 
 
 def risk(options: Namespace) -> None:
@@ -71,14 +63,8 @@ def risk(options: Namespace) -> None:
     names = dict.fromkeys([*original.cells.column_names, *release.cells.column_names])
     typed = {name: getattr(options, name) for name in NAMED}
     options = Namespace(**vars(options) | found_columns(typed, list(names)))
-    check_one_role(
-        {
-            "quasi_identifiers": options.quasi_identifiers or [],
-            "sensitive": options.sensitive,
-            "unit": [] if options.unit is None else [options.unit],
-            "weight": [] if options.weight is None else [options.weight],
-        }
-    )
+    roles = {name: _listed(getattr(options, name)) for name in ROLES}
+    check_one_role(roles)
     columns = _common_columns(original, release, options)
     declared = Declared.from_request(options)
     declared.check_kinds([*columns, *options.sensitive], "compared")
@@ -90,10 +76,8 @@ def risk(options: Namespace) -> None:
     joint = _joint_anonymity(original, release, are_in_order, columns, declared, options)
     of_roles = original, release, are_in_order, options
     sensitive = values_of_roles(options.sensitive, *of_roles, declared)
-    units = values_of_roles([] if options.unit is None else [options.unit], *of_roles)
-    weights = values_of_roles(
-        [] if options.weight is None else [options.weight], *of_roles, declared
-    )
+    units = values_of_roles(roles["unit"], *of_roles)
+    weights = values_of_roles(roles["weight"], *of_roles, declared)
     linkage, as_text = None, []
     # Before anything is printed, since the numbers may be bad.
     with bad_input_as_request_error():
@@ -132,6 +116,10 @@ def risk(options: Namespace) -> None:
     if numeric:
         left_out = _left_out(pairs, numeric)
         _print_numbers(before[numeric], after[numeric], are_in_order, left_out)
+
+
+def _listed(named: Any) -> list:
+    return named if isinstance(named, list) else [] if named is None else [named]
 
 
 def _read_pair(options: Namespace, original: str, release: str) -> tuple[Table, Table]:
@@ -301,32 +289,20 @@ def _print_numbers(
     before: pd.DataFrame, after: pd.DataFrame, are_in_order: bool, left_out: list
 ) -> None:
     print("\nColumns in which all cells are numbers or dates")
-    print_facts(
-        {
-            "columns": ", ".join(map(shown, before)),
-            **({"left out": ", ".join(left_out)} if left_out else {}),
-        }
-    )
-    by_row = {}
+    facts, by_row = {"columns": ", ".join(map(shown, before))}, {}
+    if left_out:
+        facts["left out"] = ", ".join(left_out)
     if are_in_order:
-        interval = metrics.interval_disclosure(before, after)
-        rank = metrics.rank_disclosure(before, after)
-        by_row = {"interval": interval, "rank": rank}
-        print_facts(
-            {
-                "interval": f"{percent(interval.mean())} of the values are within 0.1 standard "
-                "deviations",
-                "rank": f"{percent(rank.mean())} of the values are within a tenth of the ranks",
-            }
-        )
+        by_row["interval"] = interval = metrics.interval_disclosure(before, after)
+        by_row["rank"] = rank = metrics.rank_disclosure(before, after)
+        share = percent(interval.mean())
+        facts["interval"] = f"{share} of the values are within 0.1 standard deviations"
+        facts["rank"] = f"{percent(rank.mean())} of the values are within a tenth of the ranks"
     if len(before.columns) > 1:
-        correlation = metrics.correlation_change(before, after)
-        print_facts(
-            {
-                "correlations": f"changed by {correlation.mean:.4f} on average, "
-                f"by {correlation.largest:.4f} at most",
-            }
-        )
+        change = metrics.correlation_change(before, after)
+        words = f"changed by {change.mean:.4f} on average, by {change.largest:.4f} at most"
+        facts["correlations"] = words
+    print_facts(facts)
     _print_columns(before.columns, by_row, metrics.attribute_changes(before, after))
 
 

@@ -72,8 +72,8 @@ def preview(
         level = anonymity_level(release.classes)
         check_level(level, plan.request.k)
         progress.show("measuring risk and loss")
-        share, words = risk_of(records, released, estimator, plan.demands.units())
         k = plan.request.k
+        figures = _figures(plan, estimator, records, released)
         held = plan.demands.check(release.labels, k)
         of_one = plan.demands.share(release.labels)
         if of_one is not None and is_share_large(of_one, k):
@@ -81,16 +81,13 @@ def preview(
             warn_of_large_units(plan.roles.unit, of_one, k, progress, least)
         unchanged = singled_out(plan, release.labels, progress)
         return {
-            "k": k,
+            **figures,
             "n_records": len(records),
             "is_sample": is_sample,
             "n_groups": int(estimator.n_groups_),
             "smallest_group": int(estimator.group_sizes_.min()),
             "level": int(level),
             "level_of": "together with its stratum" if plan.roles.strata else "",
-            "loss": rounded_loss(loss_of_release(estimator), len(records)),
-            "expected_matches": share,
-            "words": {"expected_matches": words},
             "warnings": progress.said(),
             "columns": columns_before_and_after(
                 plan, estimator, records, released, release, hidden
@@ -197,6 +194,17 @@ def _grouped(plan: Plan, progress: Any, *, warns: bool = False) -> tuple:
     return estimator, records, released
 
 
+def _figures(plan: Plan, estimator: Any, records: pd.DataFrame, released: pd.DataFrame) -> dict:
+    """Loss and risk of a release."""
+    share, words = risk_of(records, released, estimator, plan.demands.units())
+    return {
+        "k": plan.request.k,
+        "loss": rounded_loss(loss_of_release(estimator), len(records)),
+        "expected_matches": share,
+        "words": {"expected_matches": words},
+    }
+
+
 def _point(table: Table, request: ReleaseRequest) -> dict:
     """Loss and risk for one value of k, or why it is not possible."""
     k = request.k
@@ -205,13 +213,7 @@ def _point(table: Table, request: ReleaseRequest) -> dict:
         estimator, records, released = _grouped(plan, SentProgress(lambda message: None))
     except RequestError as error:
         return {"k": k, "error": error.in_words(PAGE)}
-    share, words = risk_of(records, released, estimator, plan.demands.units())
-    point = {
-        "k": k,
-        "loss": rounded_loss(loss_of_release(estimator), len(records)),
-        "expected_matches": share,
-        "words": {"expected_matches": words},
-    }
+    point = _figures(plan, estimator, records, released)
     if len(plan.demands.sensitive.columns):
         labels = plan.release(released, estimator).labels
         share = homogeneity_of_both(labels, plan.demands.sensitive).max()

@@ -13,17 +13,12 @@ from typing import Any, ClassVar
 from sk_microagg._cli._command_line import command_line
 from sk_microagg._cli._voice import SHELL, in_order
 from sk_microagg.files._format import levels_of
-from sk_microagg.files._messages import (
-    Option,
-    RequestError,
-    Voice,
-    one_line,
-)
+from sk_microagg.files._messages import Option, RequestError, Voice, one_line
 from sk_microagg.privacy._registry import constraints_from, known_constraints
 from sk_microagg.release._request import ReleaseRequest, check_numbers, check_values
 
 # Roles of columns, and the parameters that name them. Those to keep are named by none.
-ROLES = {
+ROLES: dict[str, Any] = {
     "quasi_identifier": "quasi_identifiers",
     "sensitive": "sensitive",
     "unit": "unit",
@@ -37,17 +32,8 @@ ROLES = {
 KINDS = {"category": "categorical", "ordinal": "ordinal", "date": "date", "number": "number"}
 
 # What `explore` was started with holds for the release, too.
-STARTED_WITH = (
-    "na",
-    "decimal",
-    "thousands",
-    "encoding",
-    "sheet",
-    "sep",
-    "header",
-    "hierarchies",
-    "n_jobs",
-)
+STARTED_WITH = "na", "decimal", "thousands", "encoding", "sheet", "sep", "header"
+STARTED_WITH += "hierarchies", "n_jobs"
 
 
 class PageVoice(Voice):
@@ -177,21 +163,16 @@ def _roles(columns: dict) -> dict:
     named: dict[str, Any] = {role: [] for role in ROLES}
     for name, column in columns.items():
         named[column["role"]].append(name)
-    # Without columns to keep, all others are anonymized, and the command is shorter.
-    chosen = named["quasi_identifier"] if named["keep"] else None
     for role in ("unit", "weight"):
         if len(named[role]) > 1:
             one, other, *_ = named[role]
             text = f"{{one!r}} and {{other!r}} are {role}s: choose one of them."
             raise RequestError(f"two_{role}s", text, other, one=one, other=other)
-    return {
-        "quasi_identifiers": chosen,
-        "sensitive": named["sensitive"],
-        "unit": next(iter(named["unit"]), None),
-        "strata": named["stratum"],
-        "weight": next(iter(named["weight"]), None),
-        "drop": named["drop"],
-    }
+        named[role] = next(iter(named[role]), None)
+    # Without columns to keep, all others are anonymized, and the command is shorter.
+    if not named.pop("keep"):
+        named["quasi_identifier"] = None
+    return {ROLES[role]: names for role, names in named.items()}
 
 
 def _kinds(columns: dict) -> dict:

@@ -24,7 +24,12 @@ from sk_microagg.files._table import Table, read_table, written_cells
 from sk_microagg.plotting._common import Bars, Note
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.privacy._registry import CONSTRAINTS
-from sk_microagg.release._cautions import count_distinct, is_identifier, names_people
+from sk_microagg.release._cautions import (
+    count_distinct,
+    is_identifier,
+    is_number_of_people,
+    names_people,
+)
 from sk_microagg.release._plan import read_hierarchies
 from sk_microagg.release._release import with_dates
 
@@ -154,14 +159,8 @@ def _suggested_role(column: Column, problem: str | None, n_distinct: int, n_know
     """Names and numbers of people are dropped; everything else may be known to an intruder."""
     if problem is not None or not is_identifier(n_distinct, n_known):
         return "quasi_identifier"
-    if column.kind == "category":
-        return "drop"
-    are_numbered = (
-        column.kind == "number"
-        and column.values.dtype.kind == "i"
-        and n_distinct == n_known == int(np.ptp(column.values)) + 1
-    )
-    return "drop" if are_numbered else "quasi_identifier"
+    names = column.kind == "category" or is_number_of_people(column)
+    return "drop" if names else "quasi_identifier"
 
 
 def distributions(

@@ -34,8 +34,9 @@ MOST_NAMES = 8
 # Numbers with more decimals than this are released as they are averaged.
 MOST_DECIMALS = 12
 
-# So many of the numbers of a column are looked at first.
+# So many of the numbers of a column are looked at first, and a few are this share of them at most.
 SOME_NUMBERS = 1000
+FEW_NUMBERS = 0.01
 
 
 def percent(share: float, digits: int = 2) -> str:
@@ -292,17 +293,20 @@ def decimals_of(numbers: Array) -> int | None:
     """The fewest decimals that all numbers have, but for float noise; None if they have very many.
 
     0.30000000000000004, which is 0.1 + 0.2, has one decimal: the other digits are noise, as sums
-    and differences of numbers of this size have it.
+    and differences of numbers of this size have it. If only a few numbers have very many, such as a
+    quotient among measurements, those of the others count.
     """
     import numpy as np
 
-    # All have no fewer than some of them, which are often enough to see that they have many.
-    fewest = 0 if len(numbers) <= SOME_NUMBERS else decimals_of(numbers[:SOME_NUMBERS])
     known = np.unique(numbers[np.isfinite(numbers)])
-    if fewest is None or not len(known):
-        return fewest
+    if not len(known):
+        return 0
+    # Some are often enough to see that all have many.
+    if len(known) > 2 * SOME_NUMBERS and decimals_of(known[:: len(known) // SOME_NUMBERS]) is None:
+        return None
     wide, noise = known.astype(np.float64), 64 * np.spacing(np.abs(known).max())
-    for decimals in range(fewest, MOST_DECIMALS // (1 if known.dtype.itemsize > 4 else 2) + 1):
+    of_most = None
+    for decimals in range(MOST_DECIMALS // (1 if known.dtype.itemsize > 4 else 2) + 1):
         rounded = np.round(wide, decimals)
         is_written = rounded.astype(known.dtype) == known
         # Where steps are not far larger than noise, anything would pass for it.
@@ -310,4 +314,6 @@ def decimals_of(numbers: Array) -> int | None:
             is_written |= np.abs(rounded - wide) <= noise
         if is_written.all():
             return decimals
-    return None
+        if of_most is None and is_written.mean() >= 1 - FEW_NUMBERS:
+            of_most = decimals
+    return of_most

@@ -45,6 +45,8 @@ FEWEST_VALUES = 4
 # 1 and 2 are codes whatever the name, but not in a few cells.
 MOST_CODES = 100
 FEWEST_CELLS = 10
+# More levels of education than this are years of it, of which nobody has more than that.
+MOST_LEVELS, MOST_YEARS = 10, 25
 WORD_FOR_CODES = re.compile(
     r"(?<![a-z0-9])(?:state|st|county|country|region|district|province|zip|postcode|fips|mar|marst"
     r"|marstat|marital|status|race|gender|language|relationship|industry|sector|code|type|category"
@@ -210,6 +212,8 @@ def hint_at_categories(column: Column) -> Message | None:
     if not _are_integers(known) or WORD_FOR_QUANTITIES.search(name):
         return None
     is_named_so = WORD_FOR_CODES.search(name) and len(known) <= MOST_CODES
+    if is_named_so and len(known) > MOST_LEVELS and known[-1] <= MOST_YEARS:
+        is_named_so = not ("educ" in name or (known[0] == 0 and "school" in name))
     are_two = known.tolist() == [1, 2] and len(column.values) >= FEWEST_CELLS
     if not is_named_so and not are_two:
         return None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +23,7 @@ from sk_microagg._utils._formatting import (
     singled_out_lines,
     singles_out,
 )
+from sk_microagg.files._cells import Column
 from sk_microagg.files._messages import Message, Option
 from sk_microagg.files._table import Table
 from sk_microagg.metrics import determined_columns, unchanged_uniqueness
@@ -35,7 +37,7 @@ MOST_ROWS = 20
 
 # Names of columns that hold people, and values that may be theirs.
 PEOPLE = re.compile(
-    r"(^|[^a-z])(ids?|nr|no|num(ber)?|key|uuid|ssn|mrn|pid)([^a-z]|$)|pseudonym"
+    r"(^|[^a-z])(ids?|nr|no|num(ber)?|seqn?|key|uuid|ssn|mrn|pid)([^a-z]|$)|pseudonym"
     r"|patient|person|client|customer|member|subject|participant|resident|employee|student|user",
     re.IGNORECASE,
 )
@@ -49,6 +51,9 @@ EQUAL = 0.1
 
 N_LINES = 5
 
+# Fewer successive numbers may be ages.
+FEWEST_RUNNING = 100
+
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 INTEGER = r"^[+-]?\d+$"
 DATE = r"^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})"
@@ -58,6 +63,14 @@ def warn_of_columns(plan: Any, progress: Any) -> None:
     """Warn of columns that may identify people, and of people with several rows."""
     warn_of_identifiers(identifiers(plan.table, plan.roles.unchanged), progress)
     warn_of_free_text(plan.table, plan.roles.unchanged, progress)
+    for column in plan.known:
+        if is_number_of_people(column):
+            text = (
+                "{column} has a different number in almost every row, as identifiers have: it is "
+            )
+            text += "averaged, and groups are formed by it. {Advice}"
+            advice = (Option("drop", column.name),)
+            progress.warn(Message("averaged_identifier", text, column.name, advice=advice))
     # A group never mixes strata, so that they give nothing away.
     others = plan.unchanged.drop(columns=list(plan.roles.strata))
     values = plan.records()[[column.name for column in plan.known]]
@@ -117,6 +130,18 @@ def several_rows(table: Table, dropped: Sequence[str], others: Sequence[str]) ->
         if any(signs) if name in dropped else all(signs[:2]):
             lines[name] = f"{n_values} different values in {n_rows} rows"
     return lines
+
+
+def is_number_of_people(column: Column) -> bool:
+    """Whether numbers seem to be running ones, or identifiers by their name."""
+    if column.kind != "number":
+        return False
+    known = np.sort(column.numbers[~np.isnan(column.numbers)])
+    n_distinct = len(np.unique(known))
+    if not is_identifier(n_distinct, len(known)) or np.any(known % 1):
+        return False
+    is_running = n_distinct == len(known) == known[-1] - known[0] + 1
+    return is_named_as_people_are(column.name) or (is_running and n_distinct >= FEWEST_RUNNING)
 
 
 def names_people(n_distinct: int, n_known: int) -> bool:

@@ -19,7 +19,7 @@ from sk_microagg._utils._deadline import (
     user_stacklevel,
 )
 from sk_microagg._utils._formatting import fewest_records
-from sk_microagg._utils._tables import check_report_extra
+from sk_microagg._utils._tables import SIMILAR, check_report_extra
 from sk_microagg.files._format import Format, file_of_input, is_standard, name_of_input
 from sk_microagg.files._messages import (
     Message,
@@ -37,10 +37,7 @@ from sk_microagg.generalization._labels import ROOT
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._loss import certify
-from sk_microagg.release._cautions import (
-    singled_out,
-    warn_of_columns,
-)
+from sk_microagg.release._cautions import singled_out, warn_of_columns
 from sk_microagg.release._checks import (
     check_analyses,
     check_level,
@@ -177,7 +174,8 @@ def _write_report(
 ) -> None:
     request = plan.request
     try:
-        with bad_input_as_request_error(Option("report")):
+        with bad_input_as_request_error(Option("report")), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", SIMILAR)  # Said when the records were grouped.
             report = make_report(
                 estimator,
                 *(with_dates(frame, plan.known) for frame in (records, released)),

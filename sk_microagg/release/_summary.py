@@ -287,7 +287,11 @@ def _mean_in_words(column: Column) -> str:
     decimals = notation.decimals
     if decimals is None:
         digits = notation.digits
-        return "mean" if digits is None else f"mean, rounded to {digits} significant digits"
+        return (
+            "mean, "
+            + ("with all" if digits is None else f"rounded to {digits} significant")
+            + " digits"
+        )
     if decimals == 0:
         return "mean, rounded to integers"
     if decimals < 0:
