@@ -136,7 +136,7 @@ def is_number_of_people(column: Column) -> bool:
     """Whether numbers seem to be running ones, or identifiers by their name."""
     if column.kind != "number":
         return False
-    known = np.sort(column.numbers[~np.isnan(column.numbers)])
+    known = np.sort(column.numbers[np.isfinite(column.numbers)])
     n_distinct = len(np.unique(known))
     if not is_identifier(n_distinct, len(known)) or np.any(known % 1):
         return False

@@ -353,6 +353,14 @@ def test_float_noise_is_no_decimal():
     assert column("0.46197509765625", "0.5718994140625").notation.decimals is None
 
 
+def test_decimals_of_a_few_cells_do_not_count_if_they_are_very_many():
+    # A quotient among measurements, as in a table of light chains.
+    cells = [f"{i / 100:.2f}" for i in range(1, 200)]
+    assert column(*cells, "0.92248062015503").notation.decimals == 2
+    assert column(*cells, "0.9224").notation.decimals == 4
+    assert column(*cells[:9], "0.92248062015503").notation.decimals is None
+
+
 @pytest.mark.parametrize(
     ("cells", "kind", "decimals"),
     [

@@ -138,6 +138,11 @@ def test_codes_of_categories(name, is_hinted):
     assert hints(1.5, 2.0, 3.0, 4.0, name=name) == ""
 
 
+def test_years_of_education_are_no_codes():
+    assert hints(*range(3, 17), name="educ") == hints(*range(18), name="school") == ""
+    assert "may be codes" in hints(*range(1, 15), name="school")
+
+
 def test_unsigned_integers():
     column = Column("x", "number", "", np.array([*AGES, 99], np.uint8), NumberNotation(0))
     (line,) = hints_about(column, is_typed=True)

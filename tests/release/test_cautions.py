@@ -207,6 +207,23 @@ def test_a_column_of_which_nothing_is_released(release, write, tmp_path):
     assert release(path, tmp_path / "other.csv", drop=["name"]).warnings == []
 
 
+@pytest.mark.parametrize(
+    ("name", "numbers", "is_warned"),
+    [
+        ("seqn", range(0, 240, 3), True),
+        ("index", range(7, 127), True),
+        ("age", range(18, 80), False),
+        ("income", range(0, 1000, 7), False),
+        ("id", [i % 9 for i in range(99)], False),
+    ],
+)
+def test_identifiers_that_are_averaged(release, write, tmp_path, name, numbers, is_warned):
+    rows = [f"{number},{i % 3}.5" for i, number in enumerate(numbers)]
+    summary = release(write("t.csv", "\n".join([f"{name},x", *rows, ""])), tmp_path / "o.csv")
+    codes = [message.code for message in summary.warnings]
+    assert ("averaged_identifier" in codes) == is_warned
+
+
 AGES = [*range(18, 80)]
 HINTS = ("codes_for_missing", "codes_of_categories")
 
