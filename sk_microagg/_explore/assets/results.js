@@ -88,7 +88,7 @@ function showGroups(groups) {
   drawGroups(stage, groups);
 }
 
-// Columns that are kept: whom they single out, and what is assumed of sensitive ones.
+// Columns that are kept: how many people they single out, and what is assumed about sensitive ones.
 function showUnchanged({ singled_out: lines, assumed_unknown: names }) {
   const sentences = lines.map((line, place) => (place === 0 ? `Singled out: ${line}.` : `${line[0].toUpperCase()}${line.slice(1)}.`));
   if (lines.length === 0) sentences.push("No column is kept that an intruder may know.");
@@ -113,7 +113,7 @@ function showSensitive(sensitive) {
   const meanings = [
     ["Homogeneity: ", "if all records of a group share one value, it is disclosed for each of them."],
     ["Different values: ", "with at least 2, nobody learns a value for sure."],
-    ["Distance: ", "0 if a group tells no more than the whole table; at most 1."],
+    ["Distance: ", "0 if a group reveals no more than the whole table; at most 1."],
     ["Rows: ", "all of these count rows, not people, where people have several."],
   ];
   host.replaceChildren(
