@@ -215,12 +215,12 @@ FRONTS = {
                 "p_percent",
                 "p",
                 "positive",
-                "who knows the second largest value of a group cannot estimate the largest to "
-                "within P percent; in the same columns as --dominance",
+                "anybody who knows the second largest value of a group can estimate the largest "
+                "to within P percent at best; in the same columns as --dominance",
             ),
         ),
         label="Estimates of the largest value (p)",
-        meaning="Who knows the second largest value of a group cannot estimate the largest to "
+        meaning="Nobody who knows the second largest value of a group can estimate the largest to "
         "within this percentage. In all sensitive columns of numbers, or else in anonymized ones.",
         choice="Off by at least {}%",
         choices=(1, 2, 5, 10, 15, 20, 30, 50),

@@ -136,9 +136,10 @@ class MicroAggregator(
         and time limits of the refiner do not include it.
 
     random_state : int, RandomState instance or None, default=None
-        Source of randomness, passed to the refiner. Pass an int for reproducible results.
-        Builders, "exchange" and, also without a seed, "auto" always give the same result: if one
-        table were released in two different partitions, the groups of both could be intersected.
+        Source of randomness, passed to the refiner. Pass an int for reproducible results. Builders,
+        "exchange" and "auto", which uses a seed only if it is given, always give the same result:
+        if one table were released in two different partitions, the groups of both could be
+        intersected.
 
     n_jobs : int or None, default=None
         Number of blocks in parallel, and of threads of `transform`. It is also passed to a refiner
@@ -168,8 +169,8 @@ class MicroAggregator(
         Number of blocks; 1 with `stitch`.
 
     sse_ : float
-        Sum of squared distances to the centroids, in the scaled space. The only known value of a
-        group counts as half a standard deviation from missing ones, whatever it is.
+        Sum of squared distances to the centroids, in the scaled space. If only one value of a group
+        is known, it counts as half a standard deviation from missing ones, whatever it is.
 
     information_loss_ : float
         `sse_` as a share of the total sum of squares in the scaled space, from 0 to 1.
@@ -225,27 +226,26 @@ class MicroAggregator(
     records.
 
     Missing values are part of a record: in the scaled space, one lies at the mean of the known
-    values of its column, and a further coordinate tells it apart, such that it is as far from a
+    values of its column, and a further coordinate marks it as missing, so that it is as far from a
     known value, on average, as two known ones are from each other. With "standard", both
     coordinates together have a variance of 1, as columns without missing values do. All of this is
     rounded to few digits, with "standard" and "target" also mean and scale of such columns. The
-    scaler has to accept NaN, as those of scikit-learn do; if it imputes values, nothing tells these
-    apart.
+    scaler has to accept NaN, as those of scikit-learn do; if it imputes values, nothing
+    distinguishes these.
 
     A fitted model holds centroids, weights, sizes, labels and the cuts between blocks, but no
     training record. Weights and cuts are coarse numbers that no single record determines, so that
-    no record can be computed from them. If all values of a group but one are missing in a column,
-    neither the release nor the model has that one. Unless the scaler is one of your own, it does
-    not follow from means, scales and losses either, which are coarse or do not depend on it: this
-    holds for "standard", "target", None, StandardScaler and :class:`TargetScaler`, their plain
-    subclasses and pipelines of these. With any other scaler, a warning says so. Consider two things
-    before you distribute a model. With `k=1`, and for a record shared by `k` or more people, the
-    centroid *is* the record.
-    And a scaler keeps statistics of the columns: StandardScaler means and variances, others also
-    single values (MinMaxScaler and MaxAbsScaler extremes, RobustScaler medians,
-    QuantileTransformer quantiles), also of columns with missing values.
-    With a nonlinear scaler, such as a logarithm, the means in both spaces together reveal more than
-    the release: distribute the release only, or use a linear scaler.
+    no record can be computed from them. If only one value of a group is known in a column, neither
+    the release nor the model contains it. Nor can it be computed from means, scales and losses,
+    which are coarse or do not depend on it: this holds for "standard", "target", None,
+    StandardScaler and :class:`TargetScaler`, their plain subclasses and pipelines of these. With
+    any other scaler, a warning says so. Consider two things before you distribute a model. With
+    `k=1`, and for a record shared by `k` or more people, the centroid *is* the record. And a scaler
+    keeps statistics of the columns: StandardScaler means and variances, others also single values
+    (MinMaxScaler and MaxAbsScaler extremes, RobustScaler medians, QuantileTransformer quantiles),
+    also of columns with missing values. With a nonlinear scaler, such as a logarithm, the means in
+    both spaces together reveal more than the release: share only the release, or use a linear
+    scaler.
 
     Examples
     --------

@@ -73,9 +73,9 @@ class TableAggregator(
 ):
     """Make whole tables k-anonymous: numbers, categories, dates and missing values together.
 
-    The records are partitioned into groups of at least `k`, once for all quasi-identifiers, and in
-    each of these every record gets a common value of its group: the mean of numbers and dates, the
-    most frequent category. Other columns are released as they are.
+    The records are partitioned into groups of at least `k`, once for all quasi-identifiers, and
+    every record gets the values of its group: the mean of numbers and dates, the most frequent
+    category. Other columns are released as they are.
 
     Parameters
     ----------
@@ -88,10 +88,10 @@ class TableAggregator(
         numbers.
 
     sensitive : str, list of str or None, default=None
-        Columns that `privacy` is about. They are released as they are.
+        Columns to which the constraints of `privacy` apply. They are released as they are.
 
     unit : str or None, default=None
-        The column that says who a record belongs to, if people have several: each group then has
+        The column that says to whom a record belongs, if people have several: each group then has
         records of at least `k` different units. It is not released.
 
     strata : str, list of str or None, default=None
@@ -101,9 +101,9 @@ class TableAggregator(
     weight : str or None, default=None
         The column of sampling weights: how many people of the population a record stands for.
         Groups are found without it. Released numbers and dates are then weighted means, and
-        categories those with the largest sum of weights, so that sums of weight times value are
-        those of the original table, but for rounding: of groups, strata and the whole table, in
-        columns without missing values.
+        categories those with the largest sum of weights, so that in columns without missing values,
+        sums of weight times value over groups, strata and the whole table are those of the
+        original, except for rounding.
 
     weight_release : {"mean", "keep"}, default="mean"
         How weights are released.
@@ -128,15 +128,15 @@ class TableAggregator(
 
     hierarchies : dict or None, default=None
         Maps columns to a :class:`~sk_microagg.generalization.Hierarchy`, the path of a CSV file, or
-        a nested dict: the lower the common node of two categories, the nearer they are.
+        a nested dict: two categories are nearer the lower their common node is.
 
     column_weights : dict, "target" or None, default=None
         How much each column counts.
 
         - a dict maps columns to weights; 1 for those that are not named.
         - "target" weights columns by how well they predict `y`, according to a small forest: a
-          release for training models then keeps more of what these need, as with
-          :class:`TargetScaler`. Groups become more uniform in `y`, which reveals more of it:
+          release for training models then preserves more of what these need, as with
+          :class:`TargetScaler`. Groups become more uniform in `y`, which reveals more about it:
           `privacy=LDiversity(2)` prevents groups of a single class, if `fit` gets `sensitive=y`.
         - None gives all columns the same weight.
 
@@ -150,23 +150,23 @@ class TableAggregator(
     numbers : {"mean", "median", "interval"}, default="mean"
         How numbers, ordinal values and dates are released.
 
-        - "mean" is the mean, of ordinal values the one next to it.
+        - "mean" is the mean; for ordinal values, the one nearest to it.
         - "median" of an odd number of values is the value of one person.
         - "interval" is text such as "[30, 39]", and "*" where a value is missing or no end is safe,
           as in :class:`KAIM`: an end is a number that at least `k` people share, or a round number
-          beyond those of the group from which nobody's can be guessed more often than one in `k`
-          times. Ends of ordinal values are values that at least `k` people share.
+          beyond those of the group, so coarse that a guess at anybody's number is right at most one
+          in `k` times. Ends of ordinal values are values that at least `k` people share.
 
     intervals : {"overlapping", "disjoint"}, default="overlapping"
-        How intervals of different groups lie to each other, with `numbers="interval"` and
+        Whether intervals of different groups may overlap, with `numbers="interval"` and
         `categories="generalize"`.
 
         - "overlapping" intervals are those of groups of similar records, which lose least.
         - "disjoint" ones can be counted and compared: all columns are recoded globally, each value
           in the same way wherever it occurs. Columns are cut at round numbers, or into the nodes
-          below a node, one cut at a time, that which lowers the loss most first, as long as every
-          combination still occurs `k` times and satisfies the constraints. `builder`, `refiner`
-          and `block_size` are not used.
+          below a node, one cut at a time, starting with the one that lowers the loss most, as long
+          as every combination still occurs `k` times and satisfies the constraints. `builder`,
+          `refiner` and `block_size` are not used.
 
     decimals : "auto", int, dict or None, default="auto"
         Number of decimals of released numbers, for all columns or by their names.
@@ -174,8 +174,9 @@ class TableAggregator(
         - "auto" keeps as many as the column itself has.
         - an integer rounds to that many decimals.
         - None keeps all digits.
-        - "day", "hour", "minute", "second", "millisecond", "microsecond" or "nanosecond" is what
-          dates are rounded to; otherwise, the longest of these of which all are multiples.
+        - "day", "hour", "minute", "second", "millisecond", "microsecond" or "nanosecond" is the
+          unit to which dates are rounded; by default, it is the longest of which all dates are
+          multiples.
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size. See :class:`MicroAggregator`.
@@ -205,7 +206,7 @@ class TableAggregator(
         Group of each training record.
 
     centroids_ : DataFrame of shape (`n_groups_`, n_released_columns)
-        What each group is released as, in the columns of the quasi-identifiers.
+        The released values of each group, in the columns of the quasi-identifiers.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
@@ -230,15 +231,16 @@ class TableAggregator(
         table.
 
     generalization_loss_ : float or None
-        Mean loss per cell of a release of intervals and common nodes, `numbers="interval"` with
-        `categories="generalize"`, as the `information_loss_` of :class:`KAIM`; None of others.
+        Mean loss per cell of a release of intervals and common nodes (`numbers="interval"` with
+        `categories="generalize"`), like the `information_loss_` of :class:`KAIM`; None for other
+        releases.
 
     kinds_ : dict
         By the name of each quasi-identifier, what it was treated as: "number", "ordinal", "date",
         "boolean", "category" or "hierarchy".
 
     exact_transform_ : bool
-        Whether `transform` maps every training record to what its own group is released as.
+        Whether `transform` maps every training record to the released values of its own group.
 
     n_iter_ : int
         Number of iterations performed by the refiner, in all blocks.

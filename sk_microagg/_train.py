@@ -38,20 +38,20 @@ def _estimator_has(method: str) -> Callable[[Any], bool]:
 class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
     """Fit a model on the release of the training data, and predict on original rows.
 
-    In a Pipeline, an anonymizer also replaces the rows that the model predicts for by those of
-    groups. That is needed only if nobody may see the original rows. Otherwise, a model that was
-    trained on the release predicts better on these.
+    In a Pipeline, an anonymizer also replaces the rows to be predicted by those of groups. That is
+    needed only if nobody may see the original rows. Otherwise, a model that was trained on the
+    release predicts better on these.
 
     Parameters
     ----------
     estimator : classifier or regressor
-        The model. A Pipeline is one, for example of an encoder of categories and a classifier.
+        The model. It may be a Pipeline, for example of an encoder of categories and a classifier.
 
     anonymizer : MicroAggregator, TableAggregator or None, default=None
         Releases the training data by `fit_transform(X, y)`, with the rows of `X` and in its columns
-        and units; None for `MicroAggregator()`. If its columns are others, it needs a method
-        `format(X)`, which returns the original rows in the columns of the release, as that of
-        :class:`TableAggregator` does.
+        and units; None for `MicroAggregator()`. If the release has other columns, the anonymizer
+        needs a method `format(X)`, which returns the original rows in the columns of the release,
+        as :class:`TableAggregator` has.
 
     Attributes
     ----------
@@ -77,9 +77,9 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    The release is not kept, and neither are the training data, nor who is in which group: what the
-    model remembers are rows that at least `k` people share. This does not hold for `y`, which is
-    not anonymized: a model learns from the target of each person, as it is, and a nearest neighbors
+    The release is not kept, and neither are the training data, nor who is in which group: whatever
+    rows the model remembers, at least `k` people share them. This does not hold for `y`, which is
+    not anonymized: a model learns from the original target of each person, and a nearest neighbors
     classifier even keeps it. Nor does it hold for columns that the anonymizer leaves as they are,
     such as those that are not among the `quasi_identifiers` of a :class:`TableAggregator`. Where
     all people of a group have the same target, an intruder learns it for each of them: see

@@ -25,9 +25,9 @@ class TCloseness(VectorizedConstraint):
     """Values of a sensitive column that are distributed in each group nearly as in the whole table.
 
     An intruder who finds the group of a person then learns little that the whole table does not
-    tell of everybody. The measure is the earth mover's distance: how much of the distribution must
-    be moved how far. Missing values count as one value of their own. Where people have several
-    records, shares are of records, not of people.
+    reveal about everybody. The measure is the earth mover's distance: how much of the distribution
+    must be moved, and how far. Missing values count as one value of their own. Where people have
+    several records, shares are of records, not of people.
 
     Parameters
     ----------

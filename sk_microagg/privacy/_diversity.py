@@ -36,14 +36,14 @@ class LDiversity(VectorizedConstraint):
         integer.
 
     kind : {"distinct", "entropy", "recursive"}, default="distinct"
-        What counts.
+        How diversity is measured.
 
         - "distinct": at least `l` different values;
         - "entropy": values as hard to predict as `l` equally frequent ones, which means an entropy
           of at least log l;
         - "recursive": with r1, r2, ... the numbers of records with the most frequent value, the
           second most frequent one and so on, r1 < c (r_l + r_(l+1) + ...). No value is too
-          frequent, also for an intruder who can rule out l - 2 others.
+          frequent, even for an intruder who can rule out l - 2 others.
 
     c : float or None, default=None
         The factor of `kind="recursive"`, which needs it. None for the others.

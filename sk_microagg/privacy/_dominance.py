@@ -19,8 +19,8 @@ STEP = 0.1
 class Dominance(AmountConstraint):
     """The largest contributors to a group hold at most a share of its sum.
 
-    If one company has most of the sales of its group, the mean of the group reveals its sales.
-    The column may be any one of numbers that are 0 or more, also one that is anonymized. Missing
+    If one company has most of the sales of its group, the mean of the group reveals its sales. The
+    column may be any column of numbers that are 0 or more, including an anonymized one. Missing
     values contribute nothing. With units, such as companies with several rows, the values of each
     are added up first.
 

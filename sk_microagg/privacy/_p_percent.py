@@ -19,9 +19,9 @@ STEPS = 1, 2, 5, 10
 class PPercent(AmountConstraint):
     """Nobody who knows the second largest contribution to a group can estimate the largest well.
 
-    Who subtracts the second largest value of a group from its sum has an upper bound of the largest
+    Subtracting the second largest value of a group from its sum gives an upper bound on the largest
     one. It exceeds it by what all others contribute, which must be at least p percent of it. The
-    column may be any one of numbers that are 0 or more, also one that is anonymized. Missing
+    column may be any column of numbers that are 0 or more, including an anonymized one. Missing
     values contribute nothing. With units, such as companies with several rows, the values of each
     are added up first.
 
@@ -40,10 +40,10 @@ class PPercent(AmountConstraint):
 
     Notes
     -----
-    The constraint is monotone. Whoever are the two largest of a union, their parts in one group are
-    at most its two largest contributions; so all others contribute at least as much to the union as
-    to both groups together, and that is at least p percent of the sum of both largest. A group
-    whose sum is 0 satisfies it.
+    The constraint is monotone. Whichever contributors are the two largest of a union, their parts
+    in one group are at most its two largest contributions; so all others contribute at least as
+    much to the union as to both groups together, and that is at least p percent of the sum of both
+    largest. A group whose sum is 0 satisfies it.
 
     References
     ----------

@@ -14,11 +14,11 @@ from sk_microagg.privacy._amounts import ROUNDING, AmountConstraint, units_in
 
 
 class PopulationSize(AmountConstraint):
-    """The sampling weights of each group add up to at least so many people: k-map.
+    """The sampling weights of each group add up to a minimum number of people: k-map.
 
     The weight of a record is the number of people of the population that it stands for. An intruder
     who looks for somebody in the population, and does not know who is in the sample, then finds at
-    least `at_least` people in each group, as far as weights tell. With units, such as people
+    least `at_least` people in each group, as far as the weights say. With units, such as people
     with several rows, the largest weight of each counts once.
 
     Parameters

@@ -20,7 +20,7 @@ LEAST_SHORTFALL = 1e-12
 
 @dataclass(frozen=True)
 class Rule:
-    """A constraint, the prepared values of some records, and what it knows of the whole table."""
+    """A constraint, the prepared values of some records, and what it needs from the whole table."""
 
     constraint: Any
     name: str
