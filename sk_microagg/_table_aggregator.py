@@ -744,7 +744,7 @@ class TableAggregator(
 
     @property
     def centroids_(self) -> DataFrame:
-        """What each group is released as, in the columns of the quasi-identifiers."""
+        """The released values of each group, in the columns of the quasi-identifiers."""
         check_is_fitted(self)
         rows = list(self._released.values())
         joined = rows[0].copy()
