@@ -1,4 +1,4 @@
-"""Duals are raised as far as the columns and cuts that are known allow: the master problem.
+"""The master problem: duals are raised to what the known columns and cuts allow.
 
 The duals need not be feasible: columns that are not known may be violated. A search among near
 records finds most of these, and they become known.
@@ -90,7 +90,7 @@ class Master:
     def raise_duals(
         self, best: Array, adds_cuts: bool, is_hopeless: Callable[..., Any]
     ) -> tuple[Array, int]:
-        """Raise the free duals as far as the pool and a box allow, adding violated columns."""
+        """Raise the free duals to what the pool and a box allow, adding violated columns."""
         settings, n_free, n_cuts = self.settings, self.focus.n_free(), 0
         patience = self._proof.deadline_of_part(settings.longest_ascent)
         starts = self.focus.starts(self._near)

@@ -40,7 +40,7 @@ from sk_microagg._utils._writing import PRIVATE_FOLDER, remove_folder
 from sk_microagg.cli import clean_up_when_ended
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import Table
-from sk_microagg.generalization._base import loss_of_release
+from sk_microagg.generalization._generalizer import loss_of_release
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import singled_out, warn_of_columns

@@ -21,7 +21,7 @@ from sk_microagg._utils._formatting import (
     homogeneity_in_words,
     rounded_down,
 )
-from sk_microagg.generalization._base import releases_intervals
+from sk_microagg.generalization._generalizer import releases_intervals
 from sk_microagg.generalization._grid import with_midpoints
 from sk_microagg.metrics import closeness, diversity
 from sk_microagg.metrics._groups import homogeneity_of_both

@@ -56,7 +56,14 @@ ADDRESS = "127.0.0.1"
 SECONDS_WITHOUT_PAGES = 20.0
 
 # What a request raises that no page of this version sends, or that ended before it was complete.
-NOT_UNDERSTOOD = (AttributeError, KeyError, RecursionError, TypeError, ValueError, ClientDisconnect)
+BAD_REQUEST_ERRORS = (
+    AttributeError,
+    KeyError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    ClientDisconnect,
+)
 
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
@@ -248,7 +255,7 @@ def _in_json(answer: Callable) -> Any:
             return _Json(await answer(await request.json()))
         except RequestError as error:
             return _Json({"error": error.in_words(PAGE)}, status_code=409)
-        except NOT_UNDERSTOOD:
+        except BAD_REQUEST_ERRORS:
             reason = "The request is not what this version expects: load the page again."
             return _Json({"error": reason}, status_code=400)
 

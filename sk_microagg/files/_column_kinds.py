@@ -47,16 +47,16 @@ def column_of_text(
     If it is strict, raise if most cells are numbers or dates, but not all, or if cells seem to be
     numbers or dates of another format; otherwise they are categories.
     """
-    texts = Texts.of(cells, format.missing)
+    texts = Texts.from_cells(cells, format.missing)
     if not texts.n_known:
         return Column(name, "empty", "all cells are missing", texts.as_categories())
     kind = declared.kinds.get(name)
     if kind is not None and (is_strict or kind == "category"):
         return DECLARED[kind](texts, name, format, declared)
-    numbers = Numbers.of(texts, format.decimal, format.thousands)
+    numbers = Numbers.from_texts(texts, format.decimal, format.thousands)
     if numbers.is_number.all() and len(numbers.symbols()) == 1:
         return _numbers_or_codes(texts, name, numbers)
-    dates = Dates.of_iso(texts)
+    dates = Dates.from_iso(texts)
     if dates.is_date.all() and dates.notation is not None:
         return _dates(texts, name, dates, _all(texts, "are ISO dates"))
     if texts.matches(TRUTH).all():
@@ -121,7 +121,7 @@ def _declared_category(texts: Texts, name: str, format: Format, declared: Declar
 
 
 def _declared_number(texts: Texts, name: str, format: Format, declared: Declared) -> Column:
-    numbers = Numbers.of(texts, format.decimal, format.thousands)
+    numbers = Numbers.from_texts(texts, format.decimal, format.thousands)
     if not numbers.is_number.all():
         refuse_other_notations(name, texts, texts.n_cells(numbers.is_number), format)
         refuse_others(name, texts, numbers.is_number, "numbers", "number")
@@ -133,11 +133,11 @@ def _declared_number(texts: Texts, name: str, format: Format, declared: Declared
 def _declared_date(texts: Texts, name: str, format: Format, declared: Declared) -> Column:
     pattern = declared.date_patterns.get(name)
     if pattern is not None:
-        dates = Dates.of_pattern(texts, pattern)
+        dates = Dates.from_pattern(texts, pattern)
         if not dates.is_date.all():
             refuse_others(name, texts, dates.is_date, f"dates as {pattern}", "date")
         return _dates(texts, name, dates, f"declared as dates, {pattern}")
-    dates = Dates.of_iso(texts)
+    dates = Dates.from_iso(texts)
     if dates.is_date.all():
         if dates.notation is None:
             refuse_zones(name)
@@ -157,7 +157,7 @@ def _declared_date(texts: Texts, name: str, format: Format, declared: Declared) 
 
 
 def _declared_ordinal(texts: Texts, name: str, format: Format, declared: Declared) -> Column:
-    numbers = Numbers.of(texts, format.decimal, format.thousands)
+    numbers = Numbers.from_texts(texts, format.decimal, format.thousands)
     ranks, notation = _ranks(texts, name, numbers, declared.orders.get(name))
     codes = texts.spread(ranks, -1)
     values = pd.Categorical.from_codes(codes, categories=notation.levels, ordered=True)

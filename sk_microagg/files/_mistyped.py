@@ -115,7 +115,7 @@ def refuse_other_notations(name: str, texts: Texts, n_numbers: int, format: Form
     if texts.n_cells(texts.matches(LIKE_A_NUMBER)) < SMALLEST_SHARE * texts.n_known:
         return
     by_marks = {
-        (decimal, thousands): texts.n_cells(Numbers.of(texts, decimal, thousands).is_number)
+        (decimal, thousands): texts.n_cells(Numbers.from_texts(texts, decimal, thousands).is_number)
         for decimal, thousands in product(MARKS, SEPARATORS)
         if decimal != thousands
     }

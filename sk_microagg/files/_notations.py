@@ -70,7 +70,7 @@ class Texts:
     codes: np.ndarray
 
     @classmethod
-    def of(cls, cells: pa.ChunkedArray, missing: tuple) -> Texts:
+    def from_cells(cls, cells: pa.ChunkedArray, missing: tuple) -> Texts:
         """Take them from a column; some texts mean that a value is missing."""
         encoded = without_missing(cells, missing).combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):  # as pyarrow returns columns without a chunk
@@ -202,7 +202,7 @@ class Numbers:
     decimal: str
 
     @classmethod
-    def of(cls, texts: Texts, decimal: str, thousands: str | None) -> Numbers:
+    def from_texts(cls, texts: Texts, decimal: str, thousands: str | None) -> Numbers:
         """Take the numbers from texts, which may have a symbol before or after them."""
         parts = pc.extract_regex(texts.unique, _pattern(decimal, thousands))
         digits = pc.binary_join_element_wise(parts.field("whole"), parts.field("fraction"), "")
@@ -330,7 +330,7 @@ class Dates:
     notation: DateNotation | None
 
     @classmethod
-    def of_iso(cls, texts: Texts) -> Dates:
+    def from_iso(cls, texts: Texts) -> Dates:
         """Take ISO dates and times from texts."""
         if not texts.matches(r"^\d{4}-\d\d-\d\d").any():
             return cls(np.zeros(len(texts.unique), dtype=bool), [], None)
@@ -354,7 +354,7 @@ class Dates:
         return cls(is_date, moments, DateNotation(unit, pattern, zone))
 
     @classmethod
-    def of_pattern(cls, texts: Texts, pattern: str) -> Dates:
+    def from_pattern(cls, texts: Texts, pattern: str) -> Dates:
         """Take dates from texts that are written by a pattern of `datetime.strptime`."""
         unique = texts.unique.to_pylist()
         parsed = [_parsed(datetime.strptime, text, pattern) for text in unique]
@@ -374,7 +374,7 @@ def fitting_patterns(texts: Texts) -> Iterator[tuple[str, Dates]]:
     for pattern in PATTERNS:
         if _parsed(datetime.strptime, first, pattern) is None:
             continue
-        dates = Dates.of_pattern(texts, pattern)
+        dates = Dates.from_pattern(texts, pattern)
         if dates.is_date.all():
             yield pattern, dates
 

@@ -11,7 +11,7 @@ from sk_microagg._kernels import RangePool
 from sk_microagg._utils._deadline import ProgressCount
 from sk_microagg._utils._typing import Array, Booleans, Labels, Names, RandomState
 from sk_microagg._utils._validation import check_option, check_seed
-from sk_microagg.generalization._base import Generalizer, Ranges
+from sk_microagg.generalization._generalizer import Generalizer, Ranges
 from sk_microagg.privacy import Rules
 from sk_microagg.privacy._strata import Strata
 

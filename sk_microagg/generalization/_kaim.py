@@ -21,7 +21,7 @@ from sk_microagg._utils._validation import (
     check_seed,
     check_verbose,
 )
-from sk_microagg.generalization._base import GeneralizedGroups, Generalizer, Ranges
+from sk_microagg.generalization._generalizer import GeneralizedGroups, Generalizer, Ranges
 from sk_microagg.generalization._k_member import group_greedily, merge_violating
 from sk_microagg.privacy import Constraint, Rules
 from sk_microagg.privacy._strata import Strata

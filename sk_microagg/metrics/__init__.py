@@ -10,6 +10,12 @@ from sk_microagg.metrics._anonymity import (
 )
 from sk_microagg.metrics._attribute_inference import AttributeInference, attribute_inference
 from sk_microagg.metrics._cell_enumeration import cell_enumeration
+from sk_microagg.metrics._changes import (
+    CorrelationChange,
+    attribute_changes,
+    correlation_change,
+    propensity_mse,
+)
 from sk_microagg.metrics._contributions import (
     IntruderRisk,
     PopulationRisk,
@@ -38,12 +44,6 @@ from sk_microagg.metrics._linkage import RecordLinkage, record_linkage
 from sk_microagg.metrics._loss import information_loss, loss_bound, optimality_gap, sse
 from sk_microagg.metrics._membership_inference import MembershipInference, membership_inference
 from sk_microagg.metrics._risk_utility import risk_utility
-from sk_microagg.metrics._utility import (
-    CorrelationChange,
-    attribute_changes,
-    correlation_change,
-    propensity_mse,
-)
 
 __all__ = [
     "AttributeInference",

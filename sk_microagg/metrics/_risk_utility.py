@@ -17,7 +17,8 @@ from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._typing import Estimator, Labels, TableLike
 from sk_microagg._utils._validation import check_k, check_n_jobs, check_records, own_copy
-from sk_microagg.generalization._base import check_generalizes_all
+from sk_microagg.generalization._generalizer import check_generalizes_all
+from sk_microagg.metrics._changes import correlations_of
 from sk_microagg.metrics._contributions import unit_share, units_per_group
 from sk_microagg.metrics._disclosure import (
     shares_of_known,
@@ -27,7 +28,6 @@ from sk_microagg.metrics._disclosure import (
 from sk_microagg.metrics._groups import closeness, diversity, homogeneity
 from sk_microagg.metrics._linkage import link, units_of
 from sk_microagg.metrics._pairs import are_numbers, holds_only_numbers, make_pair
-from sk_microagg.metrics._utility import correlations_of
 from sk_microagg.privacy._columns import RoleColumns
 
 FIELDS = [

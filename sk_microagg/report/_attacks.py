@@ -26,7 +26,7 @@ from sk_microagg._utils._targets import as_target, has_classes
 from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.encoding._frames import Frame
-from sk_microagg.generalization._base import releases_intervals
+from sk_microagg.generalization._generalizer import releases_intervals
 from sk_microagg.metrics import membership_inference
 from sk_microagg.metrics._anonymity import number_values, row_classes
 from sk_microagg.metrics._attribute_inference import AttributeAttack, draw_records

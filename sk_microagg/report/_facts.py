@@ -30,7 +30,7 @@ from sk_microagg._utils._tables import (
     missing_cells,
 )
 from sk_microagg.encoding._frames import is_missing
-from sk_microagg.generalization._base import loss_of_release, releases_intervals
+from sk_microagg.generalization._generalizer import loss_of_release, releases_intervals
 from sk_microagg.metrics import (
     UnchangedUniqueness,
     attribute_changes,
@@ -39,6 +39,7 @@ from sk_microagg.metrics import (
     unchanged_uniqueness,
 )
 from sk_microagg.metrics._anonymity import row_classes
+from sk_microagg.metrics._changes import correlations_of
 from sk_microagg.metrics._disclosure import (
     INTERVAL,
     RANKS,
@@ -48,7 +49,6 @@ from sk_microagg.metrics._disclosure import (
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._linkage import link, units_of
 from sk_microagg.metrics._pairs import MixedPair, make_pair
-from sk_microagg.metrics._utility import correlations_of
 from sk_microagg.report._attacks import measure_attacks
 from sk_microagg.report._scenario import IdentityRisks
 from sk_microagg.report._sensitive import facts_beyond_k

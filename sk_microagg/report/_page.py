@@ -18,7 +18,7 @@ from sk_microagg._utils._formatting import (
     signed,
     whole_percent,
 )
-from sk_microagg.generalization._base import releases_intervals
+from sk_microagg.generalization._generalizer import releases_intervals
 from sk_microagg.plotting._search_displays import total_of, trace_of
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
 from sk_microagg.report._recipe import describe, describe_parameter, recipe_of

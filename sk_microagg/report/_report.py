@@ -21,7 +21,7 @@ from sk_microagg._utils._typing import DataFrame, Estimator, FilePath, TableLike
 from sk_microagg._utils._validation import check_number, check_option
 from sk_microagg._utils._writing import check_page_name, released_file
 from sk_microagg.encoding._frames import Frame
-from sk_microagg.generalization._base import (
+from sk_microagg.generalization._generalizer import (
     Generalizer,
     check_generalizes_all,
     releases_intervals,

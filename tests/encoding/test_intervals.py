@@ -7,7 +7,7 @@ from marks import in_one_case
 from tables.mixed import HIERARCHIES, covers, draw, ends_of
 
 from sk_microagg import TableAggregator
-from sk_microagg.generalization._base import GeneralizedGroups, Ranges
+from sk_microagg.generalization._generalizer import GeneralizedGroups, Ranges
 from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._mixed_table import MixedTable
 from sk_microagg.metrics import anonymity_level, generalization_loss
@@ -22,7 +22,7 @@ def as_kaim_writes(X, labels, k, hierarchies=None):
     trees = table.hierarchies(hierarchies)
     domains = table.domains(trees, Grid(k))
     records, weights = Ranges(None, *table.encode(domains)), np.ones(X.shape[1])
-    return GeneralizedGroups.of_records(trees, domains, records, labels, weights).labels()
+    return GeneralizedGroups.from_records(trees, domains, records, labels, weights).labels()
 
 
 def with_dates(X, seed):

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from tables.mixed import SMALL, some_case, some_table
 
 from sk_microagg.generalization import KAIM, KMember
-from sk_microagg.generalization._base import Ranges
+from sk_microagg.generalization._generalizer import Ranges
 from sk_microagg.generalization._k_member import farthest_seeds, group_greedily
 from sk_microagg.generalization._kaim import make_policy, refine
 from sk_microagg.refiners import Decompose, Exchange, IteratedLocalSearch, LocalSearch

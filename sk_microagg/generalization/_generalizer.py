@@ -66,7 +66,7 @@ class GeneralizedGroups:
         self._low, self._high = self._find_ends()
 
     @classmethod
-    def of_records(
+    def from_records(
         cls,
         hierarchies: list[Any],
         domains: list[Any],
@@ -218,7 +218,7 @@ class Generalizer(
         kept = labels >= 0
         check_partition(labels[kept], k, kept.sum(), f"{type(self).__name__} made groups")
         rules.check(labels, f"{type(self).__name__} made groups")
-        groups = GeneralizedGroups.of_records(
+        groups = GeneralizedGroups.from_records(
             hierarchies, domains, records[kept], labels[kept], weights
         )
         loss = _mean_loss(groups.losses(), labels, table.missing, weights)
@@ -394,7 +394,7 @@ class Generalizer(
         records = Ranges(None, *table.encode(domains))
         kept = self.labels_ >= 0
         weights = self._weights(len(table.names))
-        return GeneralizedGroups.of_records(
+        return GeneralizedGroups.from_records(
             hierarchies, domains, records[kept], self.labels_[kept], weights
         ).labels()
 
