@@ -37,9 +37,10 @@ def width(agrees):
 
 
 @pytest.mark.slow
-def test_no_figure_gives_a_value_of_a_record():
+@pytest.mark.parametrize("n_tables", [4, pytest.param(20, marks=pytest.mark.release)])
+def test_no_figure_gives_a_value_of_a_record(n_tables):
     widths, together = [], []
-    for seed in range(20):
+    for seed in range(n_tables):
         rng = np.random.default_rng(seed)
         n = (80, 200)[seed % 2]
         X = rng.normal(size=(n, 2)) if seed % 4 < 2 else rng.lognormal(size=(n, 2))
@@ -72,6 +73,7 @@ def test_exact_figures_would_give_it():
     assert abs(mean.before * len(y) - known.sum() - y[7]) > y.std() / 4
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("n_known", [1, 4])
 def test_a_value_that_few_people_have_is_not_told(n_known):
     rng = np.random.default_rng(0)

@@ -64,7 +64,7 @@ def violations(records, k, duals, cuts):
 @pytest.mark.parametrize("changes", SEARCHES.values(), ids=SEARCHES)
 def test_the_best_duals_satisfy_all_constraints(k, changes):
     n_active_cuts = 0
-    for seed, name in enumerate(["normal", "grid", "line", "heavy_tails", "normal"]):
+    for seed, name in enumerate(["normal", "grid", "heavy_tails"]):
         X = TABLES[name](np.random.default_rng(seed), 2 * k + 1, 2)
         records, scheme = search(X, k, 6, replace(SETTINGS, **changes))
         worst = violations(records, k, scheme.best, scheme.master.cuts)
@@ -76,7 +76,7 @@ def test_the_best_duals_satisfy_all_constraints(k, changes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_constraints_hold_after_rounds_in_which_some_duals_were_free(k, seed):
     # Two clusters that do not interact: cuts in one of them leave the other as it was.
     rng = np.random.default_rng(seed)

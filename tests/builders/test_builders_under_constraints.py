@@ -62,8 +62,9 @@ def test_merging_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):
     assert_array_equal(merge_until_met(X, labels, rules), oracles.merge(X, labels, rules))
 
 
+# Most of this time is the oracle's, which asks the rules about k groups for each replacement.
 @pytest.mark.slow
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=12)
 @tables
 def test_k_anonymity_first_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):
     rng, X, k = draw(seed, table, n, d, share)
@@ -72,7 +73,7 @@ def test_k_anonymity_first_agrees_with_the_oracle(seed, table, sensitive, n, d, 
     assert_array_equal(KAnonymityFirst().build(X, k, rules), oracles.merge(X, built, rules))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @tables
 def test_t_closeness_first_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):
     rng, X, k = draw(seed, table, n, d, share)

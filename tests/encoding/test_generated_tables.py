@@ -26,14 +26,19 @@ referee = pytest.importorskip("pycanon.anonymity", reason="pycanon is the refere
 LIBRARIES = ["pandas", "polars", "arrow", "numpy"]
 every_library = pytest.mark.parametrize("library", LIBRARIES)
 
-# Every kind of column is the first one of one of these tables.
-QUICK = range(len(COLUMNS))
-# Two libraries of the four make each table, in turn.
-SLOW = {
+# Every kind of column is the first one of one of these tables, in one of the libraries.
+EACH_FIRST = range(len(COLUMNS))
+# Before a release, two libraries of the four make each table, in turn.
+MORE = {
     library: [seed for seed in range(130) if (seed - place) % len(LIBRARIES) < 2]
     for place, library in enumerate(LIBRARIES)
 }
-FEW = {"pandas": QUICK[::3], "numpy": QUICK[1::3], "polars": QUICK[2::6], "arrow": QUICK[5::6]}
+FEW = {
+    "pandas": EACH_FIRST[::3],
+    "numpy": EACH_FIRST[1::3],
+    "polars": EACH_FIRST[2::6],
+    "arrow": EACH_FIRST[5::6],
+}
 
 
 def cells_by_column(table):
@@ -211,13 +216,13 @@ def test_tables(library):
         check_table(seed, library)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @every_library
 def test_more_tables(library):
-    for seed in SLOW[library]:
+    for seed in MORE[library]:
         check_table(seed, library)
 
 
 def test_every_kind_of_column_is_drawn():
     assert COLUMNS.keys() > NOT_OF_ARROW
-    assert len(QUICK) == len(COLUMNS)
+    assert len(EACH_FIRST) == len(COLUMNS)

@@ -11,6 +11,7 @@ from tables.mixed import HIERARCHIES, covers, draw
 
 from sk_microagg import KAIM
 from sk_microagg.privacy import LDiversity, TCloseness, UnitShare
+from sk_microagg.refiners import IteratedLocalSearch
 
 COLUMNS = ["age", "country", "sex", "income"]
 PEOPLE = {"unit": "person"}
@@ -107,7 +108,7 @@ def test_tables_of_other_types(X, kind):
 
 
 def test_a_search_that_is_repeated_has_no_trace_of_strata(X):
-    model, _ = fitted(X, refiner="iterated_local_search", **REGIONS)
+    model, _ = fitted(X, refiner=IteratedLocalSearch(max_iter=5), **REGIONS)
     assert not hasattr(model.refiner_, "trace_")
     assert model.n_iter_ > 0
 

@@ -172,7 +172,7 @@ every_kind_of_number = st.one_of(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(
     st.data(),
     st.integers(1, 4),

@@ -85,7 +85,7 @@ def test_every_released_row_is_true_and_occurs_at_least_k_times(X, k, refiner, d
     assert_array_equal(kaim.centroids_[kaim.labels_], release)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.integers(1, 30),
     st.integers(1, 5),

@@ -131,7 +131,7 @@ def test_same_partitions_on_any_table():
 @pytest.mark.slow
 @pytest.mark.parametrize(("k", "unit"), [(2, 6), (4, 420)])
 def test_same_partitions_where_most_changes_cost_nothing(k, unit):
-    for stages, d, seed in itertools.product(ALL_STAGES, (1, 2, 3), range(4)):
+    for stages, d, seed in itertools.product(ALL_STAGES, (1, 2, 3), range(2)):
         rng = np.random.default_rng([k, d, seed])
         X = unit * rng.integers(0, 3, size=(2 * k, d)).astype(float)
         with case(stages, d=d, seed=seed):

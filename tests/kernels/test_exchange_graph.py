@@ -97,6 +97,7 @@ def test_with_the_weights_every_record_is_nearest_to_its_own_group(table):
             assert np.array_equal(assigned[alone], labels[alone])
 
 
+@pytest.mark.slow
 @in_one_case("table", EXACT_TABLES)
 def test_there_are_weights_unless_a_cycle_has_negative_cost(table):
     rng = np.random.default_rng(0)

@@ -5,7 +5,6 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from marks import case, in_one_case
 from oracles.pool import ScanPool
 from tables.drawn import cases
@@ -14,93 +13,99 @@ from tables.numbers import TABLES
 from sk_microagg._kernels import Pool
 
 SEARCHES = ["auto", "tree", "scan"]
-every_search = pytest.mark.parametrize("search", SEARCHES)
 
 
-def assert_same_answers(pool, oracle, X, rng, most=12):
-    """Send both pools the same queries and remove the same records, until none is left."""
-    spread = max(X.max(), -X.min())
+def pools_of(X):
+    """One for each search: the oracle, which is slow, answers once for all of them."""
+    return [Pool(X, search=search) for search in SEARCHES]
+
+
+def assert_same_answers(pools, X, rng, most=12):
+    """Send all pools the same queries and remove the same records, until none is left."""
+    oracle, spread = ScanPool(X), max(X.max(), -X.min())
     while oracle.size:
-        assert pool.size == oracle.size
         point = rng.normal(size=X.shape[1]) * spread
-        m = int(rng.integers(0, min(pool.size, most) + 1))
+        m = int(rng.integers(0, min(oracle.size, most) + 1))
         record = rng.choice(oracle.records)
-        assert pool.farthest(point) == oracle.farthest(point)
-        assert pool.farthest(point, anchor="random") == oracle.farthest(point)
-        assert pool.farthest(X[record]) == oracle.farthest(X[record])
-        assert pool.nearest(point, m).tolist() == oracle.nearest(point, m).tolist()
-        around = pool.around(record, max(m, 1))
-        assert around.tolist() == oracle.around(record, max(m, 1)).tolist()
-        assert_centroid(pool, oracle)
+        farthest, farthest_of_record = oracle.farthest(point), oracle.farthest(X[record])
+        nearest, around = oracle.nearest(point, m), oracle.around(record, max(m, 1))
+        centroid = oracle.centroid()
         leaving = around if rng.random() < 0.5 else rng.permutation(oracle.records)[:m]
-        pool.remove(leaving)
         oracle.remove(leaving)
-    assert pool.size == 0
+        for pool in pools:
+            assert pool.farthest(point) == farthest
+            assert pool.farthest(point, anchor="random") == farthest
+            assert pool.farthest(X[record]) == farthest_of_record
+            assert pool.nearest(point, m).tolist() == nearest.tolist()
+            assert pool.around(record, max(m, 1)).tolist() == around.tolist()
+            assert_same_centroid(pool, centroid)
+            pool.remove(leaving)
+            assert pool.size == oracle.size
 
 
-def assert_centroid(pool, oracle):
-    np.testing.assert_allclose(pool.centroid(), oracle.centroid(), rtol=1e-15, atol=1e-25)
+def assert_same_centroid(pool, centroid):
+    np.testing.assert_allclose(pool.centroid(), centroid, rtol=1e-15, atol=1e-25)
 
 
-@settings(deadline=None, max_examples=150)
-@given(drawn=cases(n=150, d=6, k=(1, 3)), search=st.sampled_from(SEARCHES))
-def test_answers_as_a_scan_does_until_empty(drawn, search):
+@settings(deadline=None, max_examples=50)  # times three searches
+@given(drawn=cases(n=150, d=6, k=(1, 3)))
+def test_answers_as_a_scan_does_until_empty(drawn):
     X, rng = drawn.make()
-    assert_same_answers(Pool(X, search=search), ScanPool(X), X, rng)
+    assert_same_answers(pools_of(X), X, rng)
 
 
 # Enough records for a tree to be built, given up, tried again and rebuilt.
 @pytest.mark.slow
-@every_search
 @pytest.mark.parametrize(("n", "d"), [(2000, 2), (1500, 20)])
-def test_answers_as_a_scan_does_on_many_records(search, n, d):
+def test_answers_as_a_scan_does_on_many_records(n, d):
     for table, make in TABLES.items():
         rng = np.random.default_rng(n + d)
         X = make(rng, n, d)
         with case(table):
-            assert_same_answers(Pool(X, search=search), ScanPool(X), X, rng, most=30)
+            assert_same_answers(pools_of(X), X, rng, most=30)
 
 
 @pytest.mark.slow
-@every_search
-def test_farthest_from_a_drifting_point(search):
+def test_farthest_from_a_drifting_point():
     for table, make in TABLES.items():
         rng = np.random.default_rng(3)
         with case(table):
-            assert_same_farthest(make(rng, 4000, 3), search, rng)
+            assert_same_farthest(make(rng, 4000, 3), rng)
 
 
-def assert_same_farthest(X, search, rng):
-    pool, oracle = Pool(X, search=search), ScanPool(X)
+def assert_same_farthest(X, rng):
+    pools, oracle = pools_of(X), ScanPool(X)
     point = X.mean(axis=0)
     # With tiny steps the sorted records last long, with large ones they are used up.
     for step in np.repeat([0.0, 1e-9, 1e-3, 0.05, 1.0], 30):
         point = point + step * rng.normal(size=3) * X.std()
         record = oracle.farthest(point)
-        assert pool.farthest(point, anchor=0) == record
         leaving = oracle.around(record, 8)
-        pool.remove(leaving)
         oracle.remove(leaving)
+        for pool in pools:
+            assert pool.farthest(point, anchor=0) == record
+            pool.remove(leaving)
 
 
 @pytest.mark.slow
-@every_search
-def test_diameter(search):
+def test_diameter():
     for table, n in itertools.product(TABLES, [1, 2, 5, 60, 550]):
         rng = np.random.default_rng(n)
         with case(table, n=n):
-            assert_same_diameters(TABLES[table](rng, n, 3), search, rng)
+            assert_same_diameters(TABLES[table](rng, n, 3), rng)
 
 
-def assert_same_diameters(X, search, rng):
-    pool, oracle = Pool(X, search=search), ScanPool(X)
+def assert_same_diameters(X, rng):
+    pools, oracle = pools_of(X), ScanPool(X)
     while oracle.size:
-        assert pool.diameter() == oracle.diameter()
+        diameter = oracle.diameter()
         # Sometimes both ends go, sometimes one, sometimes others.
-        leaving = rng.permutation([*set(oracle.diameter()), *oracle.records[:1]])[:2]
+        leaving = rng.permutation([*set(diameter), *oracle.records[:1]])[:2]
         leaving = np.unique(np.append(leaving, rng.permutation(oracle.records)[: oracle.size // 5]))
-        pool.remove(leaving)
         oracle.remove(leaving)
+        for pool in pools:
+            assert pool.diameter() == diameter
+            pool.remove(leaving)
 
 
 def test_nearest_each_equals_nearest_for_every_point():
@@ -114,17 +119,17 @@ def test_nearest_each_equals_nearest_for_every_point():
 
 
 @pytest.mark.slow
-@every_search
-def test_around_each_equals_around_for_every_record(search):
+def test_around_each_equals_around_for_every_record():
     for table, n in itertools.product(TABLES, [1, 2, 30, 500]):
         X = TABLES[table](np.random.default_rng(n), n, 3)
         oracle = ScanPool(X)
         for m in {1, min(n, 7), min(n, 30)}:
             expected = [oracle.around(record, m).tolist() for record in range(n)]
-            assert Pool(X, search=search).around_each(m).tolist() == expected, (table, n, m)
+            for pool in pools_of(X):
+                assert pool.around_each(m).tolist() == expected, (table, n, m)
 
 
-@every_search
+@in_one_case("search", SEARCHES)
 def test_refresh_takes_over_a_changed_row(search):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 3))
@@ -140,7 +145,7 @@ def test_refresh_takes_over_a_changed_row(search):
         assert pool.farthest(point) == oracle.farthest(point)
         assert pool.farthest(point, anchor=0) == oracle.farthest(point)
         assert pool.nearest(point, 7).tolist() == oracle.nearest(point, 7).tolist()
-        assert_centroid(pool, oracle)
+        assert_same_centroid(pool, oracle.centroid())
     assert pool.diameter() == oracle.diameter()
 
 
@@ -151,7 +156,7 @@ def test_centroid_is_accurate_after_huge_records_have_left(factor, n_more):
     X[:100] *= factor
     pool = Pool(X)
     pool.remove(np.arange(100 + n_more))
-    assert_centroid(pool, ScanPool(X[100 + n_more :]))
+    assert_same_centroid(pool, ScanPool(X[100 + n_more :]).centroid())
 
 
 def test_a_tree_computes_few_distances():

@@ -45,21 +45,22 @@ def test_nearest_is_by_squared_distance_less_weight(drawn, search):
 
 
 @pytest.mark.slow
-@in_one_case("search", SEARCHES)
 @in_one_case("table", TABLES)
 @in_one_case(("n", "d"), [(3000, 2), (2000, 12)])
-def test_nearest_among_many_records(search, table, n, d):
+def test_nearest_among_many_records(table, n, d):
     rng = np.random.default_rng(n)
     X = TABLES[table](rng, n, d)
     weights, points = some_weights(rng, X), some_points(rng, X, 50)
-    pool = Pool(X, weights=weights, search=search)
     # Points in any order, many of them equal: one answer is the guess for the next.
     expected = [scan(X, weights, point, 1)[0] for point in points]
-    assert pool.nearest_each(points).tolist() == expected
-    for point, first in zip(points, expected, strict=True):
-        assert pool.nearest(point, 1).tolist() == [first]
-    for point in points[::10]:
-        assert pool.nearest(point, 7).tolist() == scan(X, weights, point, 7)
+    expected_7 = [scan(X, weights, point, 7) for point in points[::10]]
+    for search in SEARCHES:
+        pool = Pool(X, weights=weights, search=search)
+        assert pool.nearest_each(points).tolist() == expected, search
+        for point, first in zip(points, expected, strict=True):
+            assert pool.nearest(point, 1).tolist() == [first], search
+        for point, near in zip(points[::10], expected_7, strict=True):
+            assert pool.nearest(point, 7).tolist() == near, search
 
 
 # Products skip zeros, and take several points and records at a time if they can.

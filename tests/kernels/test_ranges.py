@@ -146,7 +146,7 @@ def test_pool_answers_as_a_scan_does_until_it_is_empty(distance, c, seed, n, kin
 def test_pool_of_hundreds_answers_as_a_scan_does(distance, c, missing, kinds):
     # Enough for the tree to prune, and to be built anew several times as it empties.
     rng = np.random.default_rng(0)
-    assert_same_as_a_scan_until_empty(rng, some_case(rng, 360, kinds, c, missing), distance)
+    assert_same_as_a_scan_until_empty(rng, some_case(rng, 240, kinds, c, missing), distance)
 
 
 @in_one_case("seed", range(3))

@@ -51,8 +51,7 @@ def test_original_numbers(data, decimals):
 
 @pytest.mark.slow
 @every_k
-@in_one_case("block_size", [20, 100])
-@in_one_case("stitch", [False, True])
+@in_one_case(("block_size", "stitch"), [(20, True), (100, False)])
 def test_blocks(k, block_size, stitch):
     X = DATA["diabetes"]().data
     aggregator = MicroAggregator(k=k, block_size=block_size, stitch=stitch)

@@ -74,7 +74,7 @@ def test_figures_and_guards_add_up_units(name, size):
 records = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=12)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.sampled_from(sorted(PLAIN)), records, records, st.floats(0.1, 1.0))
 def test_a_union_of_good_groups_is_good_also_with_units_in_both(name, one, other, strictness):
     constraint, plain = PLAIN[name]
@@ -87,6 +87,7 @@ def test_a_union_of_good_groups_is_good_also_with_units_in_both(name, one, other
         assert constraint.accepts(figures[2])
 
 
+@pytest.mark.slow
 @in_one_case("constraint", [Dominance(0.4), Dominance(0.6, n=2), PPercent(25), PopulationSize(200)])
 @in_one_case(("builder", "refiner"), [("mdav", "auto"), ("k_anonymity_first", "local_search")])
 def test_whatever_builder_and_refiner(constraint, builder, refiner):
@@ -100,6 +101,7 @@ def test_whatever_builder_and_refiner(constraint, builder, refiner):
     assert labels.max() > 0
 
 
+@pytest.mark.slow
 def test_blocks_strata_and_other_constraints():
     X = in_units(N, seed=1)
     privacy = [
@@ -120,6 +122,7 @@ def test_blocks_strata_and_other_constraints():
     assert labels.max() > 20
 
 
+@pytest.mark.slow
 def test_columns_of_a_table_in_any_role():
     X = in_units(N, seed=1)
     table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])

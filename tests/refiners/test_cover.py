@@ -73,7 +73,7 @@ def test_the_cheapest_of_all_covers_is_found(n, k):
     for seed, table in enumerate(TABLES):
         rng = np.random.default_rng([n, k, seed])
         X = TABLES[table](rng, n, 2)
-        partitions = [some_partition(rng, n, k) for _ in range(20)]
+        partitions = [some_partition(rng, n, k) for _ in range(12)]
         groups = pooled(X, k, partitions)
         costs = [sum(map(groups.cost.get, chosen)) for chosen in exact_covers(n, groups.cost)]
         # The tolerance of the solver is a millionth of the mean cost of a group.

@@ -58,7 +58,7 @@ def test_ends_below_local_search_and_exchange(X, labels):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_ends_below_each_of_its_runs(X, labels, seed, monkeypatch):
     runs = []
 
@@ -83,7 +83,7 @@ def test_a_partition_better_than_all_runs_is_kept_or_improved(X, labels):
 
 
 @pytest.mark.slow
-@in_one_case("seed", range(3))
+@in_one_case("seed", range(2))
 def test_trace_records_every_improvement_and_ends_at_the_result(X, labels, seed):
     search = short()
     refined = search.refine(X, labels, 4, random_state=seed)
