@@ -245,11 +245,7 @@ def make_builder(builder: BuilderLike) -> Any:
 
 
 def make_refiner(refiner: RefinerLike, **defaults: Any) -> Any:
-    """Return a new refiner, from a name, an object, a list of these, or None.
-
-    `defaults` replace `n_jobs` and `verbose` of the refiner, and of refiners nested in it, where
-    these have their default values.
-    """
+    """Return a new refiner or None; `defaults` are for parameters, also nested, that are not set."""
     if refiner is None:
         return None
     if isinstance(refiner, str):

@@ -144,10 +144,7 @@ def raised_records(best: Array, duals: Array, cuts: Any) -> Array:
 
 
 def scaled(X: Any) -> tuple[Array, int]:
-    """X without its constant columns, times a power of two that makes the widest range near 1.
-
-    Nothing is subtracted: that would round, and records that lie close together would lose digits.
-    """
+    """X without constant columns, times a power of two; to subtract would cost digits."""
     span = X.max(axis=0) - X.min(axis=0)
     if not span.any():
         return X[:, :0], 0

@@ -130,11 +130,7 @@ def check_has_cells(estimator: Any) -> None:
 
 @contextmanager
 def complete_model(model: object) -> Iterator[None]:
-    """Raise a clear error if a fitted model lacks a part, as one from another version may.
-
-    That is the case if an attribute is missing from the model or another object of the package.
-    `fit` records the version in `_sk_microagg_version`.
-    """
+    """Raise a clear error if a model lacks a part, as one that another version fitted may."""
     try:
         yield
     except AttributeError as error:
@@ -157,10 +153,7 @@ def digest(records: Array) -> str:
 
 
 class TrainingDigestMixin:
-    """Mixin for estimators with a digest of their training data, which copies do not contain.
-
-    Models are pickled to be distributed, and the digest would confirm a correct guess at the data.
-    """
+    """Mixin whose copies lack the digest of the training data, which would confirm guesses."""
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]

@@ -271,11 +271,7 @@ def determined_in_words(found, show):
 
 
 def printable(text: object) -> str:
-    r"""The text with all control characters and other characters that are not shown escaped.
-
-    Names of columns and files, and cells, may contain control characters that move the cursor,
-    clear the screen, or reverse the direction of text.
-    """
+    """The text with characters escaped that are not shown, or that move the cursor or turn text."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in str(text))
 
 

@@ -59,10 +59,7 @@ def warn_if_k_is_1(k: int, privacy: Any = None) -> None:
 
 
 def check_count(name: str, value: Any, *, or_none: bool = False, or_options: str = "") -> int:
-    """Return a positive integer parameter as an int; -1 for None if that is allowed.
-
-    `or_options` lists other allowed values, for the message.
-    """
+    """Return a positive integer as an int, or -1 for None; messages list what else is allowed."""
     if value is None and or_none:
         return -1
     allowed = "an integer of at least 1" + (" or None" if or_none else or_options)
@@ -86,10 +83,7 @@ def check_number(
     at_most: Any = inf,
     or_option: object = NOTHING,
 ) -> float:
-    """Return a parameter as a float; raise an error if it is out of range.
-
-    `or_option` is another allowed value, for the message.
-    """
+    """Return a number in range as a float; messages name the other allowed value, if any."""
     bounds = [
         f"{words} {bound}"
         for words, bound in (("above", above), ("at least", at_least), ("at most", at_most))

@@ -176,11 +176,7 @@ def write_table(
     readers_of: str | None = None,
     commit: Callable[[Path], None] | None = None,
 ) -> None:
-    """Write a table, whose suffix determines the format; it appears when it is complete.
-
-    Those who cannot read another file, if one is named, cannot read the table. `commit` is called
-    with the complete draft, before that is renamed.
-    """
+    """Write a complete table, for readers of another file; `commit` gets the draft before that."""
     format, style = format or Format(), style or FileStyle()
     suffix = suffix_of(path)
     settings = _csv_settings(suffix, format)

@@ -436,11 +436,7 @@ def releases_intervals(estimator: Any) -> bool:
 
 
 def loss_of_release(estimator: Any) -> float:
-    """The loss that is told: of generalized values per cell, which the release determines.
-
-    From the exact loss of variance, who knows all other records could compute one, which the
-    intervals of a release do not allow.
-    """
+    """The loss that is told: per cell for intervals, whose exact variance could reveal a record."""
     loss = getattr(estimator, "generalization_loss_", None)
     return estimator.information_loss_ if loss is None else loss
 

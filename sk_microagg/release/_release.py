@@ -199,10 +199,7 @@ def _write_report(
 
 
 class Progress:
-    """Where a release says how far it is and what to think of; fronts override its methods.
-
-    This one shows nothing, and keeps the warnings.
-    """
+    """Where a release says how far it is; this one shows nothing, and keeps the warnings."""
 
     is_shown = False
 

@@ -220,10 +220,7 @@ def _name_of_builder(builder: Any) -> str:
 def describe(
     column: Column, release: pd.DataFrame | None, estimator: Any, fewest: int = FEWEST_RECORDS
 ) -> dict:
-    """A column in words: its kind, how that was recognized, and what is released of it.
-
-    Shares of missing values stand for at least `fewest` records, or are bounds.
-    """
+    """A column in words; shares of missing values are of at least `fewest` records, or bounds."""
     if release is None:
         released = "empty cells"
     elif not isinstance(estimator, TableAggregator) or estimator.numbers == "interval":
