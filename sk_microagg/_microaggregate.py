@@ -245,7 +245,7 @@ def make_builder(builder: BuilderLike) -> Any:
 
 
 def make_refiner(refiner: RefinerLike, **defaults: Any) -> Any:
-    """Return a new refiner or None; `defaults` are for parameters, also nested, that are not set."""
+    """Return a new refiner or None; `defaults` replace `n_jobs` and `verbose` that are not set."""
     if refiner is None:
         return None
     if isinstance(refiner, str):
