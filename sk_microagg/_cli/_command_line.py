@@ -28,9 +28,9 @@ SIMPLE_NAME = re.compile(r"\w[\w.]*")
 # What needs quotes within an option.
 SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$|^--$')
 
-
 OF_ONE_VALUE = "method", "release", "intervals", "categories", "builder", "refiner", "time_limit"
-OF_ONE_VALUE += "certificate", "series", "hold", "leavers", "report", "hierarchies", "encoding", "sheet"
+OF_ONE_VALUE += "certificate", "series", "hold", "leavers", "report", "hierarchies", "encoding"
+OF_ONE_VALUE += ("sheet",)
 
 
 def command_line(request: ReleaseRequest, names: Sequence[str] = (), *, hides: bool = False) -> str:

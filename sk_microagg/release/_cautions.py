@@ -23,8 +23,8 @@ from sk_microagg._utils._formatting import (
     singled_out_lines,
     singles_out,
 )
-from sk_microagg.files._cells import Column
 from sk_microagg.files._messages import Message, Option
+from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table
 from sk_microagg.metrics import determined_columns, unchanged_uniqueness
 from sk_microagg.release._summary import Fact
