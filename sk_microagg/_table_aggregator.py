@@ -109,7 +109,7 @@ class TableAggregator(
         How weights are released.
 
         - "mean" is the mean of the group, with all digits.
-        - "keep" releases them as they are, which may single people out, and changes the sums.
+        - "keep" releases them as they are, which may single people out. Sums stay the same, too.
 
     drop : str, list of str or None, default=None
         Columns that are not released, such as names.

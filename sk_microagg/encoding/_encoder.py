@@ -163,37 +163,26 @@ class TableEncoder:
         `units` say who each record belongs to, and `weights` how often each counts in means, shares
         and most frequent values; None if each belongs to somebody else, and for once.
         """
-        n_groups = int(labels.max()) + 1
-        return {
-            column.name: self._released(
-                column, table[column.name], labels, n_groups, numbers, categories, units, weights
-            )
-            for column in self.columns
-        }
-
-    def _released(
-        self,
-        column: Any,
-        cells: Series,
-        labels: Labels,
-        n_groups: int,
-        numbers: str,
-        categories: str,
-        units: Array | None,
-        weights: Floats | None,
-    ) -> DataFrame:
-        if isinstance(column, ON_A_LINE) and numbers == "interval":
-            return group_intervals(column, cells, labels, n_groups, self.k, units)[0].to_frame()
-        if isinstance(column, ON_A_LINE):
-            values = column.values(cells)
-            averages = group_averages(values, labels, n_groups, numbers, cells, units, weights)
-            return column.released(averages, cells).to_frame()
-        if categories == "mode":
-            return column.modes(cells, labels, n_groups, self.k, units, weights).to_frame()
-        if categories == "generalize":
-            return column.generalized(cells, labels, n_groups).to_frame()
-        names, indicators = column.shares(cells)
-        return _frame(names, group_means(indicators, labels, weights))
+        n_groups, released = int(labels.max()) + 1, {}
+        for column in self.columns:
+            cells = table[column.name]
+            is_on_a_line = isinstance(column, ON_A_LINE)
+            if is_on_a_line and numbers == "interval":
+                rows = group_intervals(column, cells, labels, n_groups, self.k, units)[0]
+            elif is_on_a_line:
+                values = column.values(cells)
+                averages = group_averages(values, labels, n_groups, numbers, cells, units, weights)
+                rows = column.released(averages, cells)
+            elif categories == "mode":
+                rows = column.modes(cells, labels, n_groups, self.k, units, weights)
+            elif categories == "generalize":
+                rows = column.generalized(cells, labels, n_groups)
+            else:
+                names, indicators = column.shares(cells)
+                released[column.name] = _frame(names, group_means(indicators, labels, weights))
+                continue
+            released[column.name] = rows.to_frame()
+        return released
 
     def recoded(
         self, table: DataFrame, rules: Rules, strata: Labels | None

@@ -113,8 +113,11 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
 
     numbers : {"mean", "interval"}, default="mean"
         How numbers, ordinal values and dates are released: as means, or as intervals that tell
-        nobody's value, as in :class:`~sk_microagg.TableAggregator`, of groups that may overlap. All
-        different numbers must then fit into memory.
+        nobody's value, as in :class:`~sk_microagg.TableAggregator`. All different numbers must then
+        fit into memory.
+
+    intervals : {"overlapping"}, default="overlapping"
+        Disjoint ones need all rows together.
 
     decimals : "auto", int, dict or None, default="auto"
         Number of decimals of released numbers, for all columns or by their names. "auto" stands for
@@ -283,6 +286,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         column_weights: Mapping[Any, float] | None = None,
         categories: Literal["mode", "generalize"] = "mode",
         numbers: Literal["mean", "interval"] = "mean",
+        intervals: Literal["overlapping"] = "overlapping",
         decimals: int | Literal["auto"] | Mapping[Any, Any] | None = "auto",
         privacy: Constraint | Sequence[Constraint] | None = None,
         builder: BuilderLike = "mdav",
@@ -307,6 +311,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         self.column_weights = column_weights
         self.categories = categories
         self.numbers = numbers
+        self.intervals = intervals
         self.decimals = decimals
         self.privacy = privacy
         self.builder = builder
@@ -431,6 +436,11 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         check_verbose(self.verbose)
         check_option("categories", self.categories, ("mode", "generalize"))
         check_option("numbers", self.numbers, ("mean", "interval"))
+        if self.intervals != "overlapping":
+            raise ValueError(
+                f"intervals={self.intervals!r} must be 'overlapping' on Dask. For disjoint ones, "
+                "use TableAggregator, or cut numbers into bins first and name these `categorical`."
+            )
         check_weight_release(self)
         roles = TableRoles.from_estimator(self, list(X.columns))
         size = self._check_sample_size()
