@@ -39,7 +39,6 @@ IN_MEMORY = (
     "hierarchies",
     "report",
     "target",
-    "weight",
     "scenario",
     "analysis",
 )

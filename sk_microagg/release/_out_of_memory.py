@@ -204,18 +204,21 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
     check_effects(request, declared, roles)
     types = types_of(frame, schema_of(request.input), roles.quasi_identifiers)
     numbers = _numbers(frame._meta[list(roles.sensitive)], declared)
+    anonymized = _numbers(frame._meta[list(roles.quasi_identifiers)], declared)
+    amounts = _amounts(frame, anonymized, request)
     aggregator = DaskTableAggregator(
         request.k,
         quasi_identifiers=roles.quasi_identifiers,
         sensitive=roles.sensitive,
         unit=roles.unit,
         strata=roles.strata,
+        weight=roles.weight,
         categorical=[name for name in roles.quasi_identifiers if name in declared.kinds],
         column_weights=request.column_weights or None,
         decimals=decimals_of_types(types, request.decimals),
         builder=request.builder or DEFAULTS["builder"],
         refiner=make_refiner(request.refiner, request.time_limit),
-        privacy=make_constraints(request.privacy, roles.sensitive, numbers),
+        privacy=make_constraints(request.privacy, roles.sensitive, numbers, roles.weight, amounts),
         random_state=request.random_state,
         verbose=int(progress.is_shown),
     )
@@ -237,6 +240,10 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
             aggregator._fit_transform(table, release)
             progress.show("looking for columns that determine others")
             _warn_of_determined(frame, roles, aggregator.n_rows_, progress)
+            gaps = []
+            if roles.weight is not None and anonymized:
+                has_gaps = frame[anonymized].isna().any().compute()
+                gaps = [name for name in anonymized if has_gaps[name]]
     except RequestError:
         raise
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
@@ -253,6 +260,7 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
         singled_out=_singled_out(release, roles, aggregator, progress),
         columns=describe_on_dask(aggregator, types, declared, release.n_missing),
         demands=_facts_on_demands(aggregator, roles, progress),
+        gaps=gaps,
     )
 
 
@@ -303,6 +311,14 @@ def _numbers(columns: Any, declared: Declared) -> list[str]:
     ]
 
 
+def _amounts(frame: Any, names: Sequence[str], request: ReleaseRequest) -> list[str]:
+    """The columns of numbers from 0 on, if constraints may be about them."""
+    if not (names and any(each.is_about_amounts for each in request.privacy)):
+        return []
+    smallest = frame[names].min().compute()
+    return [name for name in names if not smallest[name] < 0]
+
+
 def _facts_on_demands(aggregator: Any, roles: TableRoles, progress: Any) -> dict:
     smallest, largest = aggregator._figures.T
     n_units = share = None
@@ -310,9 +326,12 @@ def _facts_on_demands(aggregator: Any, roles: TableRoles, progress: Any) -> dict
         n_units, share = int(smallest[0]), largest[-1]
         smallest, largest = smallest[1:-1], largest[1:-1]
     privacy = aggregator.privacy or []
+    # On Dask, figures of amounts come last.
+    order = np.argsort([constraint.is_about_amounts for constraint in privacy], kind="stable")
+    place = np.argsort(order)
     figures = [
-        high if constraint.is_worse_if_larger else low
-        for constraint, low, high in zip(privacy, smallest, largest, strict=True)
+        (largest if constraint.is_worse_if_larger else smallest)[place[number]]
+        for number, constraint in enumerate(privacy)
     ]
     warn_of_large_units(roles.unit, share, aggregator.k, progress)
     return facts_on_demands(roles.unit, privacy, figures, n_units, aggregator.k, share)

@@ -8,7 +8,7 @@ import pytest
 from marks import in_one_case
 
 from sk_microagg.files._messages import RequestError
-from sk_microagg.privacy import Dominance, PopulationSize, PPercent
+from sk_microagg.privacy import Dominance, LDiversity, PopulationSize, PPercent
 from sk_microagg.release import release_file
 
 RNG = np.random.default_rng(0)
@@ -130,3 +130,25 @@ def test_what_disjoint_intervals_do_not_take(paths, parameters, code):
     with pytest.raises(RequestError) as raised:
         release_of(paths, intervals="disjoint", **parameters)
     assert raised.value.code == code
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame", "ignore:column 'ill'")
+def test_out_of_memory_facts_are_those_of_memory(tmp_path):
+    pytest.importorskip("dask.dataframe")
+    table = SURVEY.assign(ill=np.where(np.arange(N) % 3, "flu", "gout"), age=SURVEY["age"] + 0.0)
+    table.loc[3:9, "age"] = np.nan
+    table.to_parquet(tmp_path / "survey.parquet", index=False)
+    settings = {"weight": "w", "strata": ["region"], "sensitive": ["ill"], "refiner": "none"}
+    settings["privacy"] = [LDiversity(2), Dominance(0.5), PopulationSize(150)]
+    facts = {}
+    for engine in ("memory", "dask"):
+        paths = tmp_path / "survey.parquet", tmp_path / f"{engine}.parquet"
+        summary = release_file(*map(str, paths), k=4, engine=engine, **settings)
+        facts[engine] = summary.to_dict()
+    for name in ("weight", "dominance", "population_size", "anonymity_level", "groups"):
+        assert facts["dask"][name] == facts["memory"][name]
+    assert facts["dask"]["weight"]["totals_not_kept"] == ["age"]
+    assert {one["column"] for one in facts["dask"]["dominance"]} == {"age", "income"}
+    releases = [pd.read_parquet(tmp_path / f"{engine}.parquet") for engine in facts]
+    pd.testing.assert_frame_equal(*releases, check_dtype=False)
