@@ -511,6 +511,9 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         self._coding = coding.as_released(summary.shown)
         self._table_roles = roles
         self._strata = constraints.strata
+        # Exact amounts of the worst group may be those of one company.
+        for figures, rule in zip(summary.figures, rules.rules, strict=False):
+            figures[:] = [*map(rule.constraint.told, figures)]
         self._figures = summary.figures
         self._router = grouped.router
         self._bundles = grouped.bundles

@@ -131,9 +131,7 @@ class GroupConstraints:
 def find_constraints(frame: Any, k: int, privacy: Any, roles: TableRoles) -> GroupConstraints:
     """Count what constraints need of the whole table; raise if they cannot be satisfied."""
     on_units, others = split_constraints(about_weights(privacy, roles.weight))
-    on_amounts = _amounts_by_column(
-        [each for each in others if each.is_about_amounts], frame, roles
-    )
+    on_amounts = _amounts_by_column(others, frame, roles)
     others = [each for each in others if not each.is_about_amounts]
     if on_units and roles.unit is None:
         raise ValueError(f"privacy={privacy!r} needs units: pass unit=, a column's name.")
@@ -150,9 +148,7 @@ def find_constraints(frame: Any, k: int, privacy: Any, roles: TableRoles) -> Gro
     kept = [roles.weight] if roles.keeps_weight and roles.weight is not None else []
     names = [*constraints, *kept, *([] if unit is None else [unit]), *strata]
     if not names:
-        found = GroupConstraints(**amounts)
-        check_amounts(frame, found)
-        return found
+        return check_amounts(frame, GroupConstraints(**amounts))
     count = dask.delayed(_count, pure=False)
     counted = [
         count(part, [*constraints, *kept], unit, strata, k) for part in frame[names].to_delayed()
@@ -175,7 +171,7 @@ def find_constraints(frame: Any, k: int, privacy: Any, roles: TableRoles) -> Gro
     named = tuple(name for name, _ in pairs)
     found = GroupConstraints(k, unit, values, rules, named, tuple(on_units), **amounts)
     found = _within_strata(found, frame, strata, sizes) if strata else found
-    check_amounts(frame, found)
+    found = check_amounts(frame, found)
     if on_units:
         check_shares(frame, found)
     return found
@@ -266,9 +262,9 @@ def _constraints_by_column(
 def _amounts_by_column(
     privacy: Sequence[Any], frame: Any, roles: TableRoles
 ) -> tuple[tuple[Any, str], ...]:
-    """Constraints on amounts, about any column of the table, with the words for these."""
+    """Those that are on amounts, about any column of the table, with the words for these."""
     found = []
-    for constraint in privacy:
+    for constraint in [each for each in privacy if each.is_about_amounts]:
         _check_known(constraint)
         name = constraint.column
         if name is None and len(roles.sensitive) == 1:

@@ -134,10 +134,10 @@ def _sum_units(counted: Iterable[tuple[Series, Series]]) -> tuple[Series, Series
     return counts.groupby(level=[0, 1]).sum(), sizes.groupby(level=0).sum()
 
 
-def check_amounts(frame: Any, constraints: Any) -> None:
-    """Raise an error if the table, or a stratum, violates a constraint on amounts as a whole."""
+def check_amounts(frame: Any, constraints: Any) -> Any:
+    """Return constraints; raise an error if the table, or a stratum, violates one on amounts."""
     if not constraints.on_amounts:
-        return
+        return constraints
     counted = _of_parts(_amounts, frame, constraints)
     contributed = compute_merged(counted, _merged_amounts, constraints)
     pairs = zip(constraints.on_amounts, contributed, strict=True)
@@ -149,6 +149,7 @@ def check_amounts(frame: Any, constraints: Any) -> None:
             constraints.strata.names.check_figures(rule, figures)
         elif not constraint.accepts(figures[0]):
             raise ValueError(constraint.why_impossible(figures[0], words))
+    return constraints
 
 
 def _amounts(frame: DataFrame, constraints: Any) -> list[tuple[Series, Series]]:

@@ -113,6 +113,19 @@ def test_a_sample_of_a_larger_table(tmp_path, shuffle, small_bundles):
     assert "w" not in model.transform(without).compute()
 
 
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("privacy", [AMOUNTS, AMOUNTS[:1]])
+def test_figures_of_the_worst_group_are_coarse(privacy):
+    """With the means, an exact share would be the sales of one company."""
+    model = DaskTableAggregator(3, quasi_identifiers=NAMES, privacy=privacy, weight="w")
+    model.fit(dd.from_pandas(draw(), npartitions=2))
+    memory = TableAggregator(3, quasi_identifiers=NAMES, privacy=privacy, weight="w").fit(draw())
+    exact = dominance(memory.labels_, draw()["sales"])
+    assert exact < model._figures[0, 1] == 0.5
+    for constraint, figures in zip(privacy, model._figures, strict=True):
+        assert [*map(constraint.told, figures)] == figures.tolist()
+
+
 @pytest.mark.slow
 def test_a_model_of_intervals_holds_what_it_releases(tmp_path):
     table = draw(400)
