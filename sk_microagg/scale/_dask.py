@@ -433,17 +433,8 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
 
     def _fit(self, X: Any) -> tuple[Parts, Any]:
         """Find the groups; return the table, and the shuffle that brings the released rows back."""
-        check_verbose(self.verbose)
-        check_option("categories", self.categories, ("mode", "generalize"))
-        check_option("numbers", self.numbers, ("mean", "interval"))
-        if self.intervals != "overlapping":
-            raise ValueError(
-                f"intervals={self.intervals!r} must be 'overlapping' on Dask. For disjoint ones, "
-                "use TableAggregator, or cut numbers into bins first and name these `categorical`."
-            )
-        check_weight_release(self)
         roles = TableRoles.from_estimator(self, list(X.columns))
-        size = self._check_sample_size()
+        size = self._check_parameters()
         method = Method(None, make_builder(self.builder), make_refiner(self.refiner))  # type: ignore[arg-type]
         # From two releases in different partitions, groups could be intersected.
         seed: Any = 0 if self.random_state is None else self.random_state
@@ -511,10 +502,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         self._coding = coding.as_released(summary.shown)
         self._table_roles = roles
         self._strata = constraints.strata
-        # Exact amounts of the worst group may be those of one company.
-        for figures, rule in zip(summary.figures, rules.rules, strict=False):
-            figures[:] = [*map(rule.constraint.told, figures)]
-        self._figures = summary.figures
+        self._figures = rules.told(summary.figures)
         self._router = grouped.router
         self._bundles = grouped.bundles
         self._model = grouped.model
@@ -543,7 +531,17 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         check_memory(self.block_size, n_rows_of_block, n_coordinates, sample, parts)
         return router
 
-    def _check_sample_size(self) -> int:
+    def _check_parameters(self) -> int:
+        """Check those that are about the release, and return the size of the sample."""
+        check_verbose(self.verbose)
+        check_option("categories", self.categories, ("mode", "generalize"))
+        check_option("numbers", self.numbers, ("mean", "interval"))
+        if self.intervals != "overlapping":
+            raise ValueError(
+                f"intervals={self.intervals!r} must be 'overlapping' on Dask. For disjoint ones, "
+                "use TableAggregator, or cut numbers into bins first and name these `categorical`."
+            )
+        check_weight_release(self)
         size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)
         least = max(SMALLEST_SAMPLE, SMALLEST_SAMPLE_IN_GROUPS * k)
         if size < least:

@@ -309,9 +309,8 @@ def find_kinds(frame: Any, given: dict[Any, str]) -> tuple[dict[Any, str], dict[
     And for each column whose cells are objects, a column of its type with one cell.
     """
     kinds = {name: given.get(name) or kind_of(frame._meta[name]) for name in frame.columns}
-    names = [
-        name for name in frame.columns if _has_objects(frame._meta[name]) and name not in given
-    ]
+    have_objects = [name for name, column in frame._meta.items() if column.dtype == object]
+    names = [name for name in have_objects if name not in given]
     prototypes = {}
     if names:
         look = dask.delayed(_look_at_objects, pure=False)
@@ -322,10 +321,6 @@ def find_kinds(frame: Any, given: dict[Any, str]) -> tuple[dict[Any, str], dict[
             types = set().union(*(cell_types for _, cell_types in seen))
             prototypes[name] = _prototype(name, kinds[name], types)
     return kinds, prototypes
-
-
-def _has_objects(column: Series) -> bool:
-    return column.dtype == object
 
 
 def _look_at_objects(frame: DataFrame) -> list[tuple[str | None, set[type]]]:
