@@ -13,6 +13,8 @@ from sk_microagg.datasets import load_visits
 from sk_microagg.refiners import REFINERS
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 def test_the_demo_shows_the_patients_of_the_documentation(run, tmp_path, monkeypatch):
     code, printed, _ = run("demo")
     assert code == 0
@@ -35,6 +37,7 @@ def test_the_demo_shows_the_patients_of_the_documentation(run, tmp_path, monkeyp
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 def test_a_table_to_try_the_commands_on(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outcome = run("demo", "--write", "my visits.csv")

@@ -60,6 +60,7 @@ def test_a_release_is_as_private_as_the_table(run, table, suffix, mode):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 def test_a_report_is_as_private_as_the_table(run, table):
     pytest.importorskip("matplotlib", reason="draws the report")
     (table / "in.csv").chmod(0o640)
@@ -179,7 +180,7 @@ def test_drafts_are_private(tmp_path):
 @pytest.mark.slow
 def test_what_a_killed_process_leaves_is_private(tmp_path):
     pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-    table = pd.DataFrame(np.random.default_rng(0).normal(size=(60_000, 6)), columns=list("abcdef"))
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(20_000, 6)), columns=list("abcdef"))
     table.to_parquet(tmp_path / "in.parquet")
     (tmp_path / "tmp").mkdir()
     arguments = ["anonymize", "in.parquet", "out", "--engine", "dask"]

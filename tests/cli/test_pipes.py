@@ -71,14 +71,20 @@ def test_a_header_that_comes_late(run, pipe, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_file", [False, True])
-def test_standard_input(command, tmp_path, write, is_file):
-    arguments = [*command, "anonymize", "/dev/stdin", tmp_path / "out.csv", "--quiet"]
+def test_standard_input(run, command, tmp_path, write, is_file):
+    arguments = ["anonymize", "/dev/stdin", tmp_path / "out.csv", "--quiet"]
     arguments += ["-q", "x,y", "--refiner", "none"]
     if is_file:
+        before = os.dup(0)
         with open(write("t.csv", CONTENT), "rb") as file:
-            subprocess.run(arguments, stdin=file, check=True, timeout=100)
+            os.dup2(file.fileno(), 0)
+            try:
+                assert run(*arguments).code == 0
+            finally:
+                os.dup2(before, 0)
+                os.close(before)
     else:
-        subprocess.run(arguments, input=CONTENT, check=True, timeout=100)
+        subprocess.run([*command, *arguments], input=CONTENT, check=True, timeout=100)
     assert (tmp_path / "out.csv").read_bytes().count(b"\n") == N_ROWS + 1
 
 

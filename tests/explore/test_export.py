@@ -7,12 +7,11 @@ import shlex
 import shutil
 import signal
 import stat
-import subprocess
 import time
 
 import psutil
 import pytest
-from servers import COMMAND, PATIENT, OpenPage, serve, wait_until
+from servers import PATIENT, OpenPage, serve, wait_until
 
 from sk_microagg._explore._workers import JOBS
 from sk_microagg.cli import main
@@ -75,6 +74,7 @@ def are_the_same_but_for_their_making(one, other):
     return all(OF_ITS_MAKING.search(line) for line in differ)
 
 
+@pytest.mark.slow
 def test_a_table_that_changes_after_the_start_is_not_released(explored, tmp_path, visits):
     table = tmp_path / "visits.csv"
     shutil.copy(visits, table)
@@ -88,9 +88,10 @@ def test_a_table_that_changes_after_the_start_is_not_released(explored, tmp_path
 
 
 @pytest.mark.slow
-def test_an_export_is_what_the_command_line_writes(server, here, tmp_path, names_in):
+def test_an_export_is_what_the_command_line_writes(server, here, tmp_path, names_in, monkeypatch):
     there = tmp_path / "there"
     there.mkdir()
+    monkeypatch.chdir(there)
     shutil.copy(here / "visits.csv", there)
     settings = server.settings({"diagnosis": "sensitive"}, k=4, l=2, t=0.5)
     settings["columns"][1] |= {"kind": "ordinal"}
@@ -103,7 +104,7 @@ def test_an_export_is_what_the_command_line_writes(server, here, tmp_path, names
             assert page.run("export", chosen)["state"] == "done"
             command = shlex.split(answer["command"])
             assert command[0] == "sk-microagg"
-            subprocess.run([*COMMAND, *command[1:]], cwd=there, check=True, capture_output=True)
+            assert main(command[1:]) == 0
             release = chosen["release"]
             assert (here / release).read_bytes() == (there / release).read_bytes()
     reports = [
@@ -201,7 +202,9 @@ def test_a_closed_page_ends_its_work(server, here, names_in):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
+@pytest.mark.parametrize(
+    "name", ["SIGINT", "SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.release), "SIGKILL"]
+)
 def test_signals_end_the_server_and_all_work(mortal, names_in, name):
     page = OpenPage(mortal)
     assert page.start("export", mortal.settings(time_limit=LONG)).status == 200
@@ -258,6 +261,7 @@ def test_what_cannot_be_served(arguments, words, tmp_path, monkeypatch, capsys):
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_report_is_a_page_that_runs_nothing(server, here):
     server.result("export", server.settings(report="seen.html"))
     answer = server.get("report")

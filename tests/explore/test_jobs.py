@@ -151,6 +151,7 @@ def test_the_curve_goes_through_the_preview(explored, table):
     assert losses == sorted(losses)
 
 
+@pytest.mark.slow
 def test_the_curve_shows_groups_with_a_single_known_value(explored, tmp_path):
     """Everybody whose illness is known has the same one, and every group somebody without one."""
     frame = pd.DataFrame({"age": np.arange(60) // 2, "illness": ["flu", None] * 30})
@@ -168,6 +169,7 @@ def test_impossible_points_of_the_curve_are_explained(explored, numbers):
     assert "must have at least k=50" in points[-1]["error"]
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_the_command_line(explored, table, capsys):
     page = explored(table)
     for roles, kinds, changes in (

@@ -90,6 +90,7 @@ def choices(draw):
     return names, [draw(one) for _ in names]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(choices(), st.sampled_from(["aggregate", "kaim"]))
 @example((["a", "b", "a,b"], [column(), column("drop"), column("keep")]), "aggregate")

@@ -80,6 +80,7 @@ def test_the_table_without_its_rows(explored, table, rows):
     assert secrets_in(description, rows) == set()
 
 
+@pytest.mark.slow
 def test_the_table_with_its_first_rows(explored, table, rows):
     description = explored(table).description
     assert description["rows"] == rows[:8]
@@ -279,6 +280,7 @@ def test_the_counts_of_several_previews_isolate_no_record(previews_of):
     assert all(count % 5 == 0 for count in below.values())
 
 
+@pytest.mark.slow
 def test_the_losses_of_several_previews_tell_no_value(previews_of):
     """With two groups, the losses for k and k + 1 differ by what one record changes."""
     ordered = incomes(0)
@@ -347,6 +349,7 @@ def test_groups_are_placed_coarsely(explored, table):
     assert groups["axes"] == ["first component", "second component"]
 
 
+@pytest.mark.slow
 def test_distances_from_the_whole_table_are_coarse(explored, write_rows, tmp_path):
     """In two groups, each record changes the distance: what is shown must not follow it."""
     shown, roles = set(), {"answer": "sensitive"}

@@ -87,6 +87,7 @@ def table(request, release, tmp_path):
     return partial(release, tmp_path / "t.parquet", tmp_path / "o.parquet", **settings)
 
 
+@pytest.mark.slow_but_first
 def test_at_most_five_messages_and_a_count(table):
     *messages, last, together = table().warnings
     assert [(m.code, m.column) for m in messages] == [("identifier", f"id{j}") for j in range(5)]
@@ -143,6 +144,7 @@ def test_what_determines_anonymized_columns(release, file):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 def test_a_report_names_what_determines_others(release, wages, tmp_path):
     wages.to_csv(tmp_path / "wages.csv", index=False)
     settings = {"quasi_identifiers": KNOWN, "sensitive": ["expersq", "union"]}
@@ -155,6 +157,7 @@ def test_a_report_names_what_determines_others(release, wages, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 def test_strata_determine_without_harm(release, wages, tmp_path):
     wages["decade"] = wages["year"] // 3
     wages[[*KNOWN, "decade"]].to_csv(tmp_path / "wages.csv", index=False)
@@ -244,6 +247,7 @@ def test_numbers_that_may_be_codes(release, write, tmp_path):
     assert "999" not in (tmp_path / "other.csv").read_text()
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("engine", ["memory", "dask"])
 def test_numbers_and_dates_of_types_that_may_be_codes(release, tmp_path, engine):
     ages = [*AGES, 999]

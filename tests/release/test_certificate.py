@@ -112,6 +112,7 @@ def test_any_columns(release, patients, tmp_path, proofs, columns):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("fake_clock")
+@pytest.mark.usefixtures("facts_only")
 def test_report_holds_what_was_proven_once(release, numbers, tmp_path, proofs):
     report = tmp_path / "report.html"
     facts = release(numbers, tmp_path / "out.csv", **CHOSEN, certificate=0.3, report=report).facts

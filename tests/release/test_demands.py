@@ -164,6 +164,7 @@ def test_units(anonymize, visits, engine):
     assert bool(warning.facts["unless"]) == (engine == "dask")
 
 
+@pytest.mark.slow_but_first
 @every_engine
 def test_a_bound_on_the_share_of_one_unit(release, visits, tmp_path, engine):
     people = visits.assign(patient=np.arange(300) % 60).drop(columns=["cost", "ward"])
@@ -186,12 +187,14 @@ def test_a_bound_on_the_share_of_one_unit(release, visits, tmp_path, engine):
     assert summary.facts["t-closeness"].text[0].endswith("; 0.5 demanded; counted in rows")
 
 
+@pytest.mark.slow_but_first
 @every_engine
 def test_a_unit_may_also_be_dropped(anonymize, engine):
     _, release = anonymize(engine, unit="patient", drop=["patient", "ward"])
     assert list(release) == ["age", "height", "diagnosis", "cost"]
 
 
+@pytest.mark.slow_but_first
 @every_engine
 def test_everything_that_has_no_role_is_anonymized(anonymize, engine):
     roles = {"drop": ["ward"], "unit": "patient", "sensitive": ["diagnosis"]}
@@ -201,6 +204,7 @@ def test_everything_that_has_no_role_is_anonymized(anonymize, engine):
     assert found["unchanged"] == ["diagnosis"]
 
 
+@pytest.mark.slow_but_first
 @every_engine
 def test_strata(anonymize, visits, engine):
     summary, release = anonymize(engine, drop=["patient"], strata=["ward"], k=6)
@@ -221,6 +225,7 @@ def test_cells_that_are_written_differently_are_different_strata(refused, write,
     assert "every stratum must have at least k=2" in str(error)
 
 
+@pytest.mark.slow_but_first
 @every_engine
 def test_all_together(anonymize, visits, engine):
     roles = {"unit": "patient", "strata": ["ward"], "sensitive": ["diagnosis"]}
@@ -232,6 +237,7 @@ def test_all_together(anonymize, visits, engine):
     assert {"units per group", "l-diversity", "t-closeness"} < summary.facts.keys()
 
 
+@pytest.mark.slow_but_first
 @every_engine
 def test_sensitive_columns_without_a_constraint(anonymize, visits, engine):
     summary, release = anonymize(engine, drop=["patient"], sensitive=["diagnosis"], k=3)
@@ -263,6 +269,7 @@ def test_people_with_several_rows(anonymize, engine):
     assert not any("height" in str(other) for other in others)
 
 
+@pytest.mark.slow_but_first
 @every_engine
 def test_a_dropped_column_that_names_nobody(anonymize, engine):
     summary, _ = anonymize(engine, drop=["ward", "diagnosis"], unit="patient")
@@ -384,6 +391,7 @@ def test_a_constraint_of_a_column_that_is_not_sensitive_is_no_silent_wish(
     assert (error.code, error.column) == ("not_sensitive", "ward")
 
 
+@pytest.mark.slow
 def test_a_constraint_that_has_no_option(release, visits, tmp_path):
     visits.to_csv(tmp_path / "t.csv", index=False)
     settings = {"k": 3, "drop": ["patient"], "sensitive": ["diagnosis"]}

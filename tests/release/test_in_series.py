@@ -1,6 +1,7 @@
 """Files as releases of a series: with their state, or neither; killed at any moment."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -159,11 +160,13 @@ def test_a_release_that_cannot_be_renamed_leaves_the_old_state(tmp_path, years, 
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
 
 
+# The first argument is the table, the others are numbers of steps after which a process is killed,
+# each in a folder of that name. Prints the first number that is not reached.
 KILLED = """
 import os, sys
 from sk_microagg.release import release_file
 
-calls, steps = 0, {steps}
+calls = steps = 0
 
 def counted(function):
     def call(*arguments, **settings):
@@ -180,26 +183,43 @@ def counted(function):
 
 for name in ("replace", "fsync", "chmod", "unlink"):
     setattr(os, name, counted(getattr(os, name)))
-release_file({path!r}, {output!r}, series={state!r}, unit="id", sensitive=["ill"], k=4)
-print("done")
+roles = {"unit": "id", "sensitive": ["ill"], "k": 4}
+for steps in map(int, sys.argv[2:]):
+    is_parent = hasattr(os, "fork") and os.fork()
+    if not is_parent:
+        release_file(sys.argv[1], f"{steps}/out.csv", series=f"{steps}/series", **roles)
+        print(steps, flush=True)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.wait()[1])
+    if code == 0:
+        break
+    assert code == 9
 """
 
 
 @pytest.mark.slow
 def test_killed_at_any_moment_there_is_the_old_state_or_the_new_one(tmp_path, years):
     first, second = (written(t, tmp_path / f"in{i}.csv") for i, t in enumerate(years[:2]))
+    made = tmp_path / "made"
+    made.mkdir()
+    release_file(first, made / "first.csv", series=made / "series", **ROLES)
     for steps in range(1, 30):
-        folder = tmp_path / str(steps)
-        folder.mkdir()
-        state, output = folder / "series", folder / "out.csv"
-        release_file(first, folder / "first.csv", series=state, **ROLES)
-        script = KILLED.format(steps=steps, path=str(second), output=str(output), state=str(state))
-        command = [sys.executable, "-P", "-c", script]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        n_releases = SeriesState.load(state).n_releases
-        if "done" in done.stdout:
+        shutil.copytree(made, tmp_path / str(steps))
+    command = [sys.executable, "-P", "-c", KILLED, str(second)]
+    # One process starts all others where it can: imports take longer than releases.
+    starts = [map(str, range(1, 30))] if hasattr(os, "fork") else [[str(n)] for n in range(1, 30)]
+    for start in starts:
+        done = subprocess.run([*command, *start], cwd=tmp_path, stdout=subprocess.PIPE, check=False)
+        assert done.returncode == (0 if done.stdout else 9)
+        if done.stdout:
             break
-        assert done.returncode == 9
+    n_steps = int(done.stdout)
+    assert 6 < n_steps < 29
+    assert SeriesState.load(tmp_path / str(n_steps) / "series").n_releases == 2
+    for steps in range(1, n_steps):
+        folder = tmp_path / str(steps)
+        state, output = folder / "series", folder / "out.csv"
+        n_releases = SeriesState.load(state).n_releases
         assert n_releases == 2 or not output.exists()
         # The next command completes a release that was made.
         request = ReleaseRequest(second, folder / "next.csv", series=state, **ROLES)
@@ -210,7 +230,6 @@ def test_killed_at_any_moment_there_is_the_old_state_or_the_new_one(tmp_path, ye
         if n_releases == 2:
             pair = [sorted(p.read_text().splitlines()) for p in (output, folder / "next.csv")]
             assert pair[0] == pair[1]
-    assert 6 < steps < 29
 
 
 def test_the_request_keeps_paths_as_text(tmp_path):

@@ -175,6 +175,7 @@ def test_an_index_is_a_column(release, visits, tmp_path):
     assert list(pd.read_parquet(tmp_path / "out"))[:3] == ["age", "height", "ward"]
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("settings", "code", "column"),
     [

@@ -174,6 +174,7 @@ def test_zip_codes_stay_text(release, write, tmp_path, cells):
     assert cells(tmp_path / "out.csv")["zip"] == cells(path)["zip"]
 
 
+@pytest.mark.slow
 def test_formats(release, patients, tmp_path, cells):
     outputs = [tmp_path / f"out{s}" for s in (".csv", ".tsv", ".csv.gz", ".parquet")]
     for output in outputs:
@@ -342,6 +343,7 @@ def test_report(release, patients, tmp_path, fake_report, columns):
     assert estimator.n_groups_ == 10
 
 
+@pytest.mark.slow
 def test_report_as_it_is_written(release, patients, tmp_path):
     pytest.importorskip("sk_microagg.report")
     report = tmp_path / "report.html"

@@ -170,6 +170,7 @@ def test_the_summary_states_the_order(release, table, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 def test_report_is_the_same(release, table, tmp_path):
     pytest.importorskip("matplotlib")
     table.to_csv(tmp_path / "in.csv", index=False)

@@ -38,6 +38,7 @@ def anonymize(request, release, visits, tmp_path):
 SAME = [f"same{j}" for j in range(6)]
 
 
+@pytest.mark.slow_but_first
 def test_share_of_the_records(anonymize):
     told, release = anonymize(drop=SAME)
     share = homogeneity(release[["age", "size"]], release["ward"])
@@ -45,6 +46,7 @@ def test_share_of_the_records(anonymize):
     assert told == [f"ward: {share:.0%} of the records are in groups that share one value"]
 
 
+@pytest.mark.slow_but_first
 def test_five_columns_and_a_count(anonymize):
     told, _ = anonymize()
     assert told == [
@@ -53,6 +55,7 @@ def test_five_columns_and_a_count(anonymize):
     ]
 
 
+@pytest.mark.slow_but_first
 def test_no_homogeneous_groups(anonymize):
     assert anonymize(drop=[*SAME, "ward"])[0] == []
 
@@ -85,6 +88,7 @@ def test_missing_values_are_one_value_however_they_are_written(release, tmp_path
     assert told == ["ward: 50% of the records are in groups that share one value"]
 
 
+@pytest.mark.slow_but_first
 def test_one_known_value_apart_from_missing_ones(anonymize, visits):
     visits["ill"] = np.where(np.arange(60) % 2, "yes", None)
     visits["same0"] = np.where(visits["age"] < 50, "x", visits["ill"])

@@ -18,6 +18,7 @@ COLUMNS = ["age", "day", "ward"]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 def test_the_report_has_membership(release, visits, tmp_path):
     report = tmp_path / "report.html"
     settings = {"quasi_identifiers": COLUMNS, "report": report, "target": "ill"}

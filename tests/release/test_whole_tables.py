@@ -225,6 +225,7 @@ def test_numbers_that_exceed_their_type_when_rounded(release, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("categories", ["mode", "generalize"])
+@pytest.mark.usefixtures("small_attacks")
 def test_report(released, tmp_path, categories):
     report = tmp_path / "report.html"
     settings = {"categories": categories, "certificate": 0.2, "report": report}

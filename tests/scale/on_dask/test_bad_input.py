@@ -77,6 +77,7 @@ def test_bad_parameters(X, parameters, error, message):
     assert_fit_fails(DaskTableAggregator(quasi_identifiers=NAMES, **parameters), X, error, message)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("npartitions", "error"), [(0, ValueError), (-1, ValueError), (2.0, TypeError)]
 )
@@ -121,6 +122,7 @@ def test_unfitted(X):
         DaskTableAggregator().transform(X)
 
 
+@pytest.mark.slow
 def test_new_rows_that_lack_a_column(X, new):
     aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit(X)
     lacking = dd.from_pandas(new.drop(columns="income"), npartitions=1)

@@ -203,6 +203,7 @@ def test_a_release_below_k_is_refused(X, tmp_path, monkeypatch, with_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_was_written_is_what_is_checked(X, tmp_path, monkeypatch):
     write = pd.DataFrame.to_parquet
 

@@ -53,7 +53,7 @@ def measure(folder, **code):
     return float(done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @measured
 def test_codes_of_many_values_take_little_memory(tmp_path):
     draw(60_000).to_parquet(tmp_path / "table.parquet")
@@ -81,7 +81,7 @@ aggregator.transform("table.parquet", path="again.parquet")
 
 @pytest.mark.slow
 @measured
-@pytest.mark.parametrize(("n", "d"), [(3000, 60), (5000, 8)])
+@pytest.mark.parametrize(("n", "d"), [pytest.param(3000, 60, marks=pytest.mark.release), (5000, 8)])
 def test_estimate_of_the_memory_of_a_block(tmp_path, n, d):
     grown = measure(
         tmp_path,

@@ -95,6 +95,7 @@ def test_metadata_of_a_parquet_folder_is_removed(noted, tmp_path):
     assert_not_named(aggregator.transform(tmp_path / "table"), noted)
 
 
+@pytest.mark.slow
 def test_categories_that_only_some_parts_have():
     parts = [draw(60, seed) for seed in range(2)]
     for part, values in zip(parts, (["a", SECRET, "b"], ["c", "b"]), strict=True):
