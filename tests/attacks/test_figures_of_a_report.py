@@ -73,7 +73,7 @@ def test_exact_figures_would_give_it():
     assert abs(mean.before * len(y) - known.sum() - y[7]) > y.std() / 4
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("n_known", [1, 4])
 def test_a_value_that_few_people_have_is_not_told(n_known):
     rng = np.random.default_rng(0)

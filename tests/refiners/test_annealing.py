@@ -125,7 +125,7 @@ def test_the_unit_of_the_table_does_not_matter(refiner, X):
 @either
 def test_equal_seeds_give_equal_labels_and_others_do_not(refiner):
     # A table that is too large to always end in the same partition.
-    X = np.random.default_rng(0).normal(size=(120, 6))
+    X = np.random.default_rng(0).normal(size=(200, 6))
     labels = MDAV().build(X, 4)
     states = (7, np.random.RandomState(7), 8)
     first, *others = (clone(refiner).refine(X, labels, 4, random_state=s) for s in states)
