@@ -17,7 +17,8 @@ from sk_microagg.refiners import IteratedLocalSearch
 N_TABLES = dict.fromkeys(FITS, 14) | {
     name: 2 if "target" in name else 3 for name in FITS if "target" in name or "Dask" in name
 }
-FEWER = 5
+# The groups of the default, which searches longest, rarely stay as they are.
+FEWER = {name: 8 if "default" in name else min(5, n) for name, n in N_TABLES.items()}
 
 
 def tables_that_hide(name, most):
@@ -35,11 +36,11 @@ def tables_that_hide(name, most):
 @pytest.mark.slow_but_first
 @pytest.mark.parametrize("name", FITS)
 def test_totals_do_not_give_away_what_only_one_person_has(name):
-    assert_totals_tell_nothing(name, min(N_TABLES[name], FEWER))
+    assert_totals_tell_nothing(name, FEWER[name])
 
 
 @pytest.mark.release
-@pytest.mark.parametrize("name", [name for name in FITS if N_TABLES[name] > FEWER])
+@pytest.mark.parametrize("name", [name for name in FITS if N_TABLES[name] > FEWER[name]])
 def test_totals_of_many_tables_do_not(name):
     assert_totals_tell_nothing(name, N_TABLES[name])
 
