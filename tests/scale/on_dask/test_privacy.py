@@ -77,7 +77,7 @@ CONSTRAINTS = {
 def test_the_release_is_that_in_memory(visits, V, name, block_size, shuffle, small_bundles):
     parameters = {"k": 3, "privacy": CONSTRAINTS[name], "block_size": block_size}
     parameters |= {"quasi_identifiers": NAMES, "sensitive": ROLES, "unit": "patient"}
-    parameters["refiner"] = "auto" if block_size == "auto" else "local_search"
+    parameters |= {"refiner": "auto" if block_size == "auto" else "local_search", "random_state": 0}
     aggregator = DaskTableAggregator(shuffle=shuffle, **parameters)
     release = aggregator.fit_transform(V).compute()
     memory = TableAggregator(**parameters)

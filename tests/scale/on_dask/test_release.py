@@ -194,10 +194,10 @@ def test_small_blocks_are_merged(monkeypatch, shuffle):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", ["grid", "heavy_tails", "constant_column"])
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=8)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    n=st.one_of(st.integers(1, 90), st.integers(1001, 1100)),
+    n=st.one_of(st.integers(1, 90), st.integers(1001, 1300)),
     k=st.integers(1, 6),
     block_size=st.integers(1, 50),
     npartitions=st.integers(1, 5),

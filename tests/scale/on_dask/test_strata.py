@@ -67,7 +67,7 @@ def test_the_release_is_that_in_memory(
 ):
     parameters = {"k": 3, "privacy": privacy, "block_size": block_size}
     parameters |= {"quasi_identifiers": NAMES, "strata": strata} | (ROLES if privacy else {})
-    parameters["refiner"] = "auto" if strata == "region" else "local_search"
+    parameters |= {"refiner": "auto" if strata == "region" else "local_search", "random_state": 0}
     aggregator = DaskTableAggregator(shuffle=shuffle, **parameters)
     release = aggregator.fit_transform(X).compute()
     memory = TableAggregator(**parameters)
