@@ -25,8 +25,8 @@ X, y = load_diabetes(return_X_y=True, as_frame=True)
 # %%
 # Three lines to the result
 # -------------------------
-# In each fold, the model learns from groups of at least ten patients, and predicts for patients
-# whom it does not know, as they are.
+# In each fold, the model learns from groups of at least ten patients, and predicts from the
+# original values of new patients.
 model = TrainOnRelease(RidgeCV(), MicroAggregator(k=10))
 scores = cross_val_score(model, X, y)
 print(
@@ -36,11 +36,11 @@ print(
 # %%
 # What it is not: a Pipeline
 # --------------------------
-# In a Pipeline, patients of whom a prediction is wanted are anonymized as well: each is replaced by
-# the group that he or she falls into. That is right if those who run the model must not see the
-# patients as they are, and it costs accuracy. Groups that are more alike in the columns that tell
-# most of the target (``scaler="target"``) make no difference to this linear model, which is as good
-# as that of the original table; others gain by them.
+# In a Pipeline, the patients to be predicted are anonymized as well: each is replaced by the group
+# that he or she falls into. That is right if those who run the model must not see the original
+# values, and it costs accuracy. Groups that are more alike in the columns that predict the target
+# best (``scaler="target"``) make no difference to this linear model, which is as good as one
+# trained on the original table; other models gain from them.
 candidates = {
     "original table": RidgeCV(),
     "TrainOnRelease": model,

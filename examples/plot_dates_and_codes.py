@@ -12,7 +12,7 @@ codes, and every combination of values occurs at least five times.
 # The table
 # ---------
 # 2000 admissions of 1400 patients, drawn at random. ZIP codes are text, or else their zeros would
-# be lost. Diagnoses are codes of ICD-10, whose first letter tells the chapter.
+# be lost. Diagnoses are codes of ICD-10, whose first letter gives the chapter.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd

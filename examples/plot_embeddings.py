@@ -53,7 +53,7 @@ for panels, (title, pixels) in zip(axes.T, columns.items(), strict=True):
 # %%
 # What a model learns
 # -------------------
-# A model is trained on the release and asked about vectors as they are. As a measure of what is
+# A model is trained on the release and predicts from original vectors. As a measure of what is
 # left of a single image, an intruder who has the vector of one looks for it in the release, and
 # guesses among all records that are equally near.
 

@@ -39,7 +39,7 @@ def largest_k(results):
 # The search
 # ----------
 # Is a tumor benign? The first ten columns are means of measurements of cells. Nearest neighbors
-# suffer most from large groups, whose members are all at the same place.
+# suffer most from large groups, whose members are all in the same place.
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X = X.iloc[:, :10]
 ks = [2, 5, 10, 20, 40, 80, 160]
