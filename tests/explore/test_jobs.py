@@ -82,8 +82,19 @@ ROLES = {"person": "unit", "region": "stratum", "illness": "sensitive"}
         ({"person": "drop", "illness": "sensitive"}, {"method": "kaim"}),
         (ROLES, {"method": "kaim", "l": 2, "k": 3}),
         (ROLES, {"method": "generalized", "l": 2, "k": 3}),
+        (ROLES, {"method": "disjoint", "l": 2, "k": 3}),
     ],
-    ids=["plain", "roles", "share", "closeness", "generalize", "kaim", "kaim_roles", "generalized"],
+    ids=[
+        "plain",
+        "roles",
+        "share",
+        "closeness",
+        "generalize",
+        "kaim",
+        "kaim_roles",
+        "generalized",
+        "disjoint",
+    ],
 )
 def test_a_preview_has_the_figures_of_the_command_line(
     explored, table, facts_of, tmp_path, roles, changes
