@@ -21,6 +21,7 @@ from sk_microagg._model._points import (
     has_few_coordinates,
     routing_of,
 )
+from sk_microagg._model._power import FoundDiagrams
 from sk_microagg._model._power_cells import Cells, StratifiedCells
 from sk_microagg._model._router import Router
 from sk_microagg._utils._deadline import (
@@ -91,10 +92,12 @@ class Problem:
         )
         return routing_of(scaled), router
 
-    def fit_groups(self, labels: Labels, n_iter: int) -> FittedGroups:
+    def fit_groups(
+        self, labels: Labels, n_iter: int, found: FoundDiagrams | None = None
+    ) -> FittedGroups:
         """The groups of a partition of dense points."""
         return FittedGroups.from_labels(
-            self.records, self.scaled, labels, n_iter, self.rounding, self.rules.units
+            self.records, self.scaled, labels, n_iter, self.rounding, self.rules.units, found
         )
 
 
@@ -275,16 +278,23 @@ def group_block(
 ) -> tuple[Labels, FittedGroups]:
     """Group the records of one block; the result depends on the arguments only."""
     points, coordinates = dense(problem.scaled, method.takes_codes)
-    labels, n_iter = method.partition(points, seed, problem.rules, task)
-    return labels, _fit_block(problem, points, coordinates, labels, n_iter)
+    with FoundDiagrams.kept() as found:
+        labels, n_iter = method.partition(points, seed, problem.rules, task)
+    return labels, _fit_block(problem, points, coordinates, labels, n_iter, found)
 
 
 def _fit_block(
-    problem: Problem, points: Any, coordinates: Any, labels: Labels, n_iter: int
+    problem: Problem,
+    points: Any,
+    coordinates: Any,
+    labels: Labels,
+    n_iter: int,
+    found: FoundDiagrams | None = None,
 ) -> FittedGroups:
     """The groups of one block, given its points in those coordinates that any record has."""
     if coordinates is None and points is problem.scaled:
-        return problem.fit_groups(labels, n_iter)
-    groups = FittedGroups.from_labels(points, points, labels, n_iter, np.zeros(points.shape[1]))
+        return problem.fit_groups(labels, n_iter, found)
+    rounding = np.zeros(points.shape[1])
+    groups = FittedGroups.from_labels(points, points, labels, n_iter, rounding, found=found)
     centroids = among_all(groups.scaled_centroids, coordinates, problem.scaled.shape[1])
     return replace(groups, centroids=centroids, scaled_centroids=centroids)

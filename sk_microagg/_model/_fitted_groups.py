@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from sk_microagg._kernels import Partition
 from sk_microagg._model._points import joined
 from sk_microagg._model._power import (
+    FoundDiagrams,
     fall_among_twins,
     near_walls,
     nearest_cells,
@@ -50,11 +51,12 @@ class FittedGroups:
         n_iter: int,
         rounding: Floats,
         units: Array | None = None,
+        found: FoundDiagrams | None = None,
     ) -> Self:
         """Compute the groups of a partition, with labels numbered from 0.
 
-        `rounding` is how much the scaled columns may differ when records are scaled one by one, and
-        `units` are who the records belong to.
+        `rounding` is how much the scaled columns may differ when records are scaled one by one,
+        `units` are who the records belong to, and `found` is what exchanges know of the partition.
         """
         scaled_centroids = centroids = group_means(scaled, labels)
         if not isinstance(records, CodedPoints):
@@ -70,7 +72,7 @@ class FittedGroups:
             cells = nearest_cells(scaled, scaled_centroids, weights, labels)
             n_moved = _n_moved(centroids, labels, cells)
         if n_moved > 0:
-            weights, n_moved = _better_weights(centroids, scaled, scaled_centroids, labels)
+            weights, n_moved = _better_weights(centroids, scaled, scaled_centroids, labels, found)
         n_moved += int(near_walls(scaled, scaled_centroids, weights, rounding).sum())
         return cls(
             centroids,
@@ -90,10 +92,10 @@ class FittedGroups:
         return cls(*(_join([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
-def _better_weights(centroids, scaled, scaled_centroids, labels):
+def _better_weights(centroids, scaled, scaled_centroids, labels, found):
     """Return weights that are not all 0 if they help, and the number of records that they move."""
     twins = twins_of(scaled)
-    power, cells = power_weights(scaled, labels, scaled_centroids, twins)
+    power, cells = power_weights(scaled, labels, scaled_centroids, twins, found=found)
     n_strays = len(labels) if power is None else _n_strays(twins, labels, cells)
     if n_strays > 0:
         # Rounding can make weights useless if values differ by many orders of magnitude, and

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -27,8 +30,55 @@ MAX_CHANGED = 0.25
 ROUNDING = 1e-12
 ROUNDING_PER_COLUMN = 1e-15
 
+# With fewer records, looking for the walls between cells anew takes no time to speak of.
+RECORDS_TO_KEEP_GRAPH = 5_000
+
 # Squares of smaller numbers have fewer digits, or none.
 SMALLEST_GAP = 1e-146
+
+
+class FoundDiagrams:
+    """The graph of the last exchange, which knows the walls between cells, while a block is fitted.
+
+    It holds records, and must not outlive the fit: neither refiners nor models keep it.
+    """
+
+    _of_block: ContextVar[FoundDiagrams | None] = ContextVar("found_diagrams", default=None)
+
+    def __init__(self) -> None:
+        self._last: Any = None
+
+    @classmethod
+    @contextmanager
+    def kept(cls) -> Iterator[FoundDiagrams]:
+        """Keep what exchanges find in this thread."""
+        found = cls()
+        token = cls._of_block.set(found)
+        try:
+            yield found
+        finally:
+            cls._of_block.reset(token)
+
+    @classmethod
+    def note(cls, graph: ExchangeGraph, X: Any, labels: Array, order: Array | None) -> None:
+        """Note that a partition is a power diagram, with records of the table in that order."""
+        found = cls._of_block.get()
+        if found is not None and isinstance(X, np.ndarray) and len(X) >= RECORDS_TO_KEEP_GRAPH:
+            found._last = graph, X, labels, np.arange(len(X)) if order is None else order
+
+    def take(self, X: Any, labels: Array) -> tuple[ExchangeGraph, Array] | None:
+        """Return the graph of this very partition and the order of its records, if there is one.
+
+        Without a margin of all records, its potentials may lie on walls, and are no start.
+        """
+        last, self._last = self._last, None
+        if last is None or len(last[1]) != len(X):
+            return None
+        graph, own_X, own_labels, order = last
+        if graph.has_exempt or not graph.margin > 0:
+            return None
+        is_same = np.array_equal(labels[order], own_labels) and np.array_equal(X[order], own_X)
+        return (graph, order) if is_same else None
 
 
 def nearest_cells(X, centroids, weights, likely=None):
@@ -57,17 +107,31 @@ def near_walls(X, centroids, weights, rounding):
 
 
 def power_weights(
-    X: Any, labels: Array, centroids: Any, twins: Array, has_other_points: bool = False
+    X: Any,
+    labels: Array,
+    centroids: Any,
+    twins: Array,
+    has_other_points: bool = False,
+    found: FoundDiagrams | None = None,
 ) -> tuple[Array | None, Array | None]:
     """Compute weights with which every record lies in the power cell of its own group.
 
     Weights are near the center of what the records allow, and have as few digits as possible: none
     is tight to a single record, which could otherwise be computed from it. Identical records in
-    different groups all lie in one of their cells, and do not affect the wall between these.
+    different groups all lie in one of their cells, and do not affect the wall between these. What
+    an exchange has `found` saves the search for near groups.
     """
     if X.shape[1] == 1:
         weights = weights_on_a_line(X[:, 0], labels, centroids[:, 0])
         return weights, None if weights is None else nearest_cells(X, centroids, weights, labels)
+    if found is not None and (last := found.take(X, labels)) is not None:
+        graph, order = last
+        weights, own_cells = _centered_and_exact(graph, X[order], labels[order], centroids)
+        if weights is None:
+            return None, None
+        cells = np.empty_like(labels)
+        cells[order] = own_cells
+        return weights, cells
     partition = Partition(X, labels, int(group_sizes(labels).min()))
     if has_other_points:
         has_codes = isinstance(X, CodedPoints)
@@ -78,6 +142,11 @@ def power_weights(
         graph.start()
         if not graph.find_potentials():
             return None, None
+    return _centered_and_exact(graph, X, labels, centroids)
+
+
+def _centered_and_exact(graph, X, labels, centroids):
+    """Return weights in the middle of what all records allow, given potentials, and the cells."""
     weights = _centered(graph.walls(), graph.weights())
     cells = nearest_cells(X, centroids, weights)
     while True:

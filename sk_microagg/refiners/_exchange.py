@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_microagg._kernels import Descent, ExchangeGraph, Partition
+from sk_microagg._model._power import FoundDiagrams
 from sk_microagg._utils._coded_points import CodedPoints, pool_of
 from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline, warn_user
 from sk_microagg._utils._statistics import distinct_records, group_means, twins_of
@@ -103,8 +104,12 @@ def exchange(
     neighbors: Codes | None = None,
     max_iter: int | None = None,
     deadline: Deadline | None = None,
+    order: Labels | None = None,
 ) -> tuple[Labels, int, bool]:
-    """Exchange records until the partition is a power diagram, or the deadline is over."""
+    """Exchange records until the partition is a power diagram, or the deadline is over.
+
+    If the records are in an `order` that is not that of the table, it says which they are there.
+    """
     if (
         neighbors is None
         and len(X) >= RECORDS_FOR_NEIGHBORS
@@ -117,7 +122,10 @@ def exchange(
     descent.run(partition.groups(), deadline=deadline)
     n_iter, is_diagram = 0, False
     if deadline is None or not deadline.is_over():
-        n_iter, is_diagram = _cancel_cycles(partition, descent, twins_of(X), max_iter, deadline)
+        graph = ExchangeGraph(partition, twins_of(X))
+        n_iter, is_diagram = _cancel_cycles(graph, partition, descent, max_iter, deadline)
+        if is_diagram:
+            FoundDiagrams.note(graph, X, partition.labels(), order)
     return _merge_equal_groups(X, partition.labels()), n_iter, is_diagram
 
 
@@ -172,20 +180,20 @@ class FinalExchange:
             neighborhoods.k,
             neighbors=neighborhoods.neighbors,
             deadline=deadline,
+            order=neighborhoods.order,
         )
         warn_if_unfinished(is_diagram)
         return neighborhoods.labels_of_table(refined)
 
 
 def _cancel_cycles(
+    graph: ExchangeGraph,
     partition: Partition,
     descent: Descent,
-    twins: Labels,
     max_iter: int | None,
     deadline: Deadline | None,
 ) -> tuple[int, bool]:
     """Exchange records along cycles; return the number of rounds, and whether none is left."""
-    graph = ExchangeGraph(partition, twins)
     if graph.add_near(deadline=deadline) < 0:
         return 0, False
     # Cycles with a cost of up to the mean squared distance between record and centroid are worth

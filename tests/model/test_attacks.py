@@ -47,6 +47,15 @@ def test_weights_do_not_reveal_records(model):
         assert of_best_slab <= 1 / K, table
 
 
+# In large tables, weights start from the walls that the last exchange has found.
+@pytest.mark.parametrize("table", TABLES)
+def test_weights_from_an_exchange_do_not_reveal_records(table, monkeypatch):
+    monkeypatch.setattr(_power, "RECORDS_TO_KEEP_GRAPH", 0)
+    of_equal_slacks, of_best_slab = attack(TABLES[table], refiner="exchange")
+    assert of_equal_slacks <= 1 / K
+    assert of_best_slab <= 1 / K
+
+
 # In this one, 2 of 15 claims are right by chance: the next test takes many tables like it.
 BY_CHANCE = ("income, unique", 10)
 

@@ -1,13 +1,22 @@
 """Cells of records in a power diagram, after some of its weights have changed."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from tables.numbers import TABLES
 
-from sk_microagg._model._power import _cells_after_change, fall_among_twins, nearest_cells
+from sk_microagg import MicroAggregator
+from sk_microagg._model import _power
+from sk_microagg._model._power import (
+    FoundDiagrams,
+    _cells_after_change,
+    fall_among_twins,
+    nearest_cells,
+)
 from sk_microagg._utils._statistics import twins_of
+from sk_microagg.refiners import Annealing, Exchange
 
 
 @settings(deadline=None, max_examples=80)
@@ -43,3 +52,36 @@ def test_who_falls_among_identical_records(n_values):
             fall_among_twins(records, twins_of(X), labels, cells),
             [cells[i] in held.get(X[i, 0], ()) for i in records],
         )
+
+
+@pytest.mark.parametrize("refiner", [Exchange(), Annealing(max_iter=50_000), ["exchange", "auto"]])
+@pytest.mark.parametrize("d", [2, 10])
+def test_weights_from_an_exchange_are_exact_where_others_are(refiner, d, monkeypatch):
+    used = []
+    take = FoundDiagrams.take
+    monkeypatch.setattr(FoundDiagrams, "take", lambda *args: used.append(take(*args)) or used[-1])
+    for table in sorted(TABLES):
+        X = TABLES[table](np.random.default_rng(0), 200, d)
+        models = []
+        for least in (len(X) + 1, 0):
+            monkeypatch.setattr(_power, "RECORDS_TO_KEEP_GRAPH", least)
+            models.append(MicroAggregator(4, refiner=refiner, random_state=0).fit(X))
+        assert np.array_equal(models[0].labels_, models[1].labels_)
+        assert models[0].exact_transform_ == models[1].exact_transform_, table
+    if not isinstance(refiner, list):  # In "auto", the last exchange is not always the best.
+        assert any(found is not None for found in used)
+
+
+def test_what_an_exchange_has_found_serves_its_own_partition_only(monkeypatch):
+    monkeypatch.setattr(_power, "RECORDS_TO_KEEP_GRAPH", 0)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    labels = np.arange(60) // 3
+    for other_X, is_moved in ((X, False), (X + 1, False), (X[1:], False), (X, True)):
+        with FoundDiagrams.kept() as found:
+            refined = Exchange().refine(X, labels, 3)
+        other = refined[: len(other_X)].copy()
+        other[0] += is_moved
+        is_same = other_X is X and not is_moved
+        assert (found.take(other_X, other) is not None) == is_same
+        assert found.take(X, refined) is None  # It is given once.
+    Exchange().refine(X, labels, 3)  # Nobody asks for it.

@@ -44,6 +44,7 @@ cdef class Arcs:
         self.n_groups = partition.n_groups
         self.twins = twins
         self.is_exempt.assign(twins.shape[0], 0)
+        self.has_exempt = False
         self.leaving.resize(self.n_groups)
         self.checked_at = -1
 
@@ -383,6 +384,7 @@ cdef class Arcs:
         cdef Py_ssize_t group = self.partition.group_of[record]
         cdef size_t i
         self.is_exempt[record] = True
+        self.has_exempt = True
         for i in range(self.leaving[group].size()):
             self.leaving[group][i].measured_at = -1
         return 0

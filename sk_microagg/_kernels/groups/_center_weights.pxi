@@ -185,19 +185,22 @@ cdef class WeightCentering:
 
         The groups have moved by `moved`, which is not in their weights yet.
         """
-        cdef Py_ssize_t group, wall
-        cdef double ahead
-        self.below.clear()
-        self.above.clear()
-        self.room_below = self.room_above = INFINITY
+        cdef Py_ssize_t group, wall, n_slacks = 0
+        cdef double ahead, own, room_below = INFINITY, room_above = INFINITY
+        self.below.resize(self.starts[end] - self.starts[first])
+        self.above.resize(self.below.size())
         for group in range(first, end):
+            own = self.weights[group] + moved
             for wall in range(self.starts[group], self.starts[group + 1]):
                 if self.targets[wall] < until:
-                    ahead = self.weights[group] + moved - self.weights[self.targets[wall]]
-                    self.below.push_back(ahead + self.leaving[wall])
-                    self.above.push_back(self.entering[wall] - ahead)
-                    self.room_below = min(self.room_below, self.below.back())
-                    self.room_above = min(self.room_above, self.above.back())
+                    ahead = own - self.weights[self.targets[wall]]
+                    self.below[n_slacks] = ahead + self.leaving[wall]
+                    self.above[n_slacks] = self.entering[wall] - ahead
+                    room_below = min(room_below, self.below[n_slacks])
+                    room_above = min(room_above, self.above[n_slacks])
+                    n_slacks += 1
+        self.below.resize(n_slacks)
+        self.room_below, self.room_above = room_below, room_above
         return 0
 
 

@@ -122,6 +122,11 @@ cdef class ExchangeGraph:
         self.arcs.extended.clear()
         return 0
 
+    @property
+    def has_exempt(self):
+        """Whether a margin is not asked of all records: it would be 0 for some."""
+        return self.arcs.has_exempt
+
     def walls(self):
         """What records allow the weights of groups between which there are arcs.
 

@@ -420,6 +420,7 @@ cdef class Arcs:
     cdef Py_ssize_t n_groups
     cdef const Py_ssize_t[::1] twins
     cdef vector[char] is_exempt
+    cdef bint has_exempt
 
     # By group, and the groups that got an arc since the caller last cleared the list.
     cdef vector[vector[Arc]] leaving
