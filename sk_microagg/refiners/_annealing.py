@@ -271,6 +271,7 @@ def anneal(
     progress: Any,
     *,
     descends: bool = True,
+    looks_ahead: bool = False,
 ) -> tuple[Array, list[Any], int]:
     """Anneal once, and finish with a local search among near groups."""
     start = time.monotonic()
@@ -286,6 +287,9 @@ def anneal(
             return _anneal_some(neighborhoods, labels, movable, options, descends, deadline)
         neighborhoods = neighborhoods.with_scales_of(neighborhoods.sorted_labels(labels))
     own_labels = neighborhoods.sorted_labels(labels)
+    if looks_ahead:  # Groups next to each other are then next to each other in memory, too.
+        first, own_labels = np.unique(own_labels, return_index=True, return_inverse=True)[1:]
+        own_labels = np.argsort(np.argsort(first))[own_labels]
     partition = RunningPartition(neighborhoods.X, own_labels, neighborhoods.k, full)
     sse = partition.measure()
     progress.note(sse)
@@ -295,7 +299,12 @@ def anneal(
         return labels, trace, 0
     cooling = Cooling(neighborhoods.scales, neighborhoods.sorted_scales, schedule, seed)
     annealer = Annealer(
-        partition, neighborhoods.neighbors, neighborhoods.by_scale, seed=seed, guards=guards
+        partition,
+        neighborhoods.neighbors,
+        neighborhoods.by_scale,
+        seed=seed,
+        guards=guards,
+        looks_ahead=looks_ahead,
     )
     steps_per_stage = min(STEPS_PER_STAGE, max(max_iter / MIN_STAGES, 1))
     n_steps = n_stages = 0

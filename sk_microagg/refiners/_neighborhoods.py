@@ -51,10 +51,15 @@ class Neighborhoods:
 
     @classmethod
     def find(
-        cls, X: Floats, k: int, deadline: Deadline | None = None, rules: Rules | None = None
+        cls,
+        X: Floats,
+        k: int,
+        deadline: Deadline | None = None,
+        rules: Rules | None = None,
+        min_neighbors: int = MIN_NEIGHBORS,
     ) -> Self:
         """Find neighbors and scales of all records of a table; only roughly after the deadline."""
-        order, neighbors, scales = _neighbors_and_scales(X, k, deadline)
+        order, neighbors, scales = _neighbors_and_scales(X, k, deadline, min_neighbors)
         if order is None:
             return cls(X, k, np.arange(len(X)), neighbors, scales, rules)
         place = np.empty(len(X), dtype=np.int32)
@@ -109,7 +114,7 @@ class Neighborhoods:
 
 
 def _neighbors_and_scales(
-    X: Floats, k: int, deadline: Deadline | None
+    X: Floats, k: int, deadline: Deadline | None, min_neighbors: int
 ) -> tuple[Labels | None, Codes, Floats]:
     """Return the order of the search, and neighbors and scales of the records in any order.
 
@@ -117,7 +122,7 @@ def _neighbors_and_scales(
     are 1.
     """
     first, point_of, counts = distinct_records(X)
-    n_neighbors = min(max(NEIGHBORS_PER_K * k, MIN_NEIGHBORS), MAX_NEIGHBORS, len(X) - 1)
+    n_neighbors = min(max(NEIGHBORS_PER_K * k, min_neighbors), MAX_NEIGHBORS, len(X) - 1)
     if len(first) == 1:
         neighbors = np.zeros((len(X), n_neighbors), dtype=np.int32)
         return np.arange(len(X)), neighbors, np.zeros(len(X))

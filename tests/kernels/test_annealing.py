@@ -49,20 +49,21 @@ def in_order(n):
     return np.arange(n, dtype=np.int32)
 
 
-def both(X, k, rng, n_neighbors=12):
+def both(X, k, rng, n_neighbors=12, looks_ahead=False):
     """The kernel and the oracle, at the start of the same run."""
     labels, by_scale = some_labels(rng, len(X), k), shuffled(rng, len(X))
     neighbors, seed = neighbors_of(X, n_neighbors), int(rng.integers(2**64, dtype=np.uint64))
     partition = RunningPartition(X, labels, k)
-    annealer = Annealer(partition, neighbors, by_scale, seed=seed)
-    return partition, annealer, PlainAnnealer(X, labels, k, neighbors, by_scale, seed)
+    annealer = Annealer(partition, neighbors, by_scale, seed=seed, looks_ahead=looks_ahead)
+    plain = PlainAnnealer(X, labels, k, neighbors, by_scale, seed, looks_ahead)
+    return partition, annealer, plain
 
 
-def assert_same_way(X, k, rng, temperatures, chance_of_jump, n_neighbors=12, n_steps=250):
+def assert_same_way(X, k, rng, temperatures, chance_of_jump, n_neighbors=12, n_steps=250, **ahead):
     """Run both through the same stages; return the numbers of groups in between."""
     n, n_groups = len(X), []
     scale = X.var(axis=0).sum()
-    partition, annealer, plain = both(X, k, rng, n_neighbors)
+    partition, annealer, plain = both(X, k, rng, n_neighbors, **ahead)
     for temperature in temperatures:
         stage = stage_at(temperature * scale, int(rng.integers(n)), chance_of_jump)
         for n_passes in (1, 4):
@@ -100,16 +101,20 @@ def test_same_partitions_as_with_errors_from_scratch(k, d, chance_of_jump):
         rng = np.random.default_rng([k, d, n])
         X = rng.normal(size=(n, d))
         with case(stages, n=n):
-            assert_same_way(X, k, rng, ALL_STAGES[stages], chance_of_jump)
+            ahead = {"looks_ahead": n == 30}
+            assert_same_way(X, k, rng, ALL_STAGES[stages], chance_of_jump, **ahead)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("looks_ahead", [False, True])
 @pytest.mark.parametrize("k", [2, 3, 5])
-def test_same_partitions_while_groups_come_and_go(k):
+def test_same_partitions_while_groups_come_and_go(k, looks_ahead):
     # High temperatures dissolve groups, low ones create new ones.
     rng = np.random.default_rng(k)
     X = rng.normal(size=(31, 2))
-    n_groups = assert_same_way(X, k, rng, [10.0, 1e-3] * 3, 0.1, n_steps=1200)
+    n_groups = assert_same_way(
+        X, k, rng, [10.0, 1e-3] * 3, 0.1, n_steps=1200, looks_ahead=looks_ahead
+    )
     assert min(np.diff(n_groups)) < 0 < max(np.diff(n_groups))
 
 

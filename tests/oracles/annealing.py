@@ -35,10 +35,12 @@ class SplitMix64:
 class PlainAnnealer:
     """Groups are lists of records by slot; a list without records is a free slot."""
 
-    def __init__(self, X, labels, k, neighbors, by_scale, seed):
+    def __init__(self, X, labels, k, neighbors, by_scale, seed, looks_ahead=False):
         self.X, self.k, self.full = X, k, 2 * k - 1
         self.neighbors, self.by_scale = neighbors.tolist(), by_scale.tolist()
         self.random = SplitMix64(seed)
+        # One draw says what a step is; further ones say how it ends.
+        self.further = SplitMix64(self.random.bits()) if looks_ahead else self.random
         self.group_of = labels.tolist()
         self.groups = [[] for _ in range(len(X) // k)]
         for record, group in enumerate(self.group_of):
@@ -90,7 +92,7 @@ class PlainAnnealer:
     def draw_partner(self, record, kind, for_neighbor):
         if kind < self.below_jump:
             far = self.by_scale[self.first_for_jumps :]
-            return far[self.random.below(len(far))]
+            return far[self.further.below(len(far))]
         # Squared: the nearest neighbors are drawn most often.
         near = self.neighbors[record]
         return near[(((for_neighbor * for_neighbor) >> 16) * len(near)) >> 16]
@@ -101,7 +103,7 @@ class PlainAnnealer:
         # No draw where it is never accepted.
         if rise >= 20 * self.temperature:
             return False
-        return self.random.share() < math.exp(-rise / self.temperature)
+        return self.further.share() < math.exp(-rise / self.temperature)
 
     def create(self, record):
         """A group of a record and of near ones, from groups that keep k."""
@@ -115,7 +117,7 @@ class PlainAnnealer:
             if len(carried) == self.k:
                 break
             source = self.group_of[neighbor]
-            if source != new and self.can_spare(source) and self.random.bits() % 8:
+            if source != new and self.can_spare(source) and self.further.bits() % 8:
                 carried.append(neighbor)
                 self.shift(neighbor, new)
         if len(carried) < self.k or not self.accepts(self.rise_since(before)):
@@ -124,7 +126,7 @@ class PlainAnnealer:
     def dissolve(self, group):
         """Each record, from the last, to the group among its neighbors' where it costs least."""
         before, carried = list(self.group_of), []
-        most = -self.temperature * math.log(1 - self.random.share())
+        most = -self.temperature * math.log(1 - self.further.share())
         for record in self.groups[group][::-1]:
             targets = [self.group_of[neighbor] for neighbor in self.neighbors[record]]
             targets = [t for t in targets if t != group and len(self.groups[t]) < self.full]

@@ -179,10 +179,22 @@ def test_the_number_of_steps_depends_on_the_number_of_records_only(X, labels):
         assert refiner.n_iter_ == default_max_iter(200)
 
 
-def test_the_number_of_steps_never_falls_and_is_constant_per_record_in_the_end():
-    numbers = [default_max_iter(n) for n in (1, 10, 1000, 5000, 10_000, 100_000, 1_000_000)]
+@pytest.mark.parametrize("n_columns", [4, 10, 50])
+def test_the_number_of_steps_never_falls_and_is_constant_per_record_in_the_end(n_columns):
+    sizes = (1, 10, 1000, 5000, 9_999, 10_000, 100_000, 1_000_000)
+    numbers = [default_max_iter(n, None, n_columns) for n in sizes]
     assert numbers == sorted(numbers)
     assert numbers[-1] == 10 * numbers[-2]
+
+
+def test_searches_of_large_tables_are_exact_and_do_not_depend_on_threads(monkeypatch):
+    monkeypatch.setattr(_auto, "MANY_RECORDS", 100)
+    for d in (3, 9):
+        X = np.random.default_rng(d).normal(size=(900, d))
+        one, two = (MicroAggregator(4, block_size=300, n_jobs=n).fit(X) for n in (1, 2))
+        assert np.array_equal(one.labels_, two.labels_)
+        assert one.exact_transform_
+        assert one.group_sizes_.min() >= 4
 
 
 def test_nothing_is_printed_by_default(X, labels, capsys):

@@ -24,6 +24,8 @@ cdef enum:
     SHIFT_BIT = 16
     OTHER_BIT = 17
     KIND_BIT = 40
+    # Steps that are drawn at once when looking ahead.
+    STEPS_AHEAD = 32
 
 # That a step creates or dissolves a group; rarer for k above 10, since these steps cost more.
 cdef double CHANCE_OF_GROUP = 0.03
@@ -103,6 +105,10 @@ cdef class Annealer:
     guards : Guards or None, default=None
         Constraints that no move may violate. No other search may use the same object meanwhile.
 
+    looks_ahead : bool, default=False
+        Whether some steps are drawn at once, to fetch what they need from memory: faster for large
+        tables. Draws that follow from a step then come from a generator of their own.
+
     Examples
     --------
     >>> import numpy as np
@@ -118,7 +124,8 @@ cdef class Annealer:
     """
 
     def __init__(self, RunningPartition partition, const int[:, ::1] neighbors,
-                 const int[::1] by_scale, *, uint64_t seed, Guards guards=None):
+                 const int[::1] by_scale, *, uint64_t seed, Guards guards=None,
+                 bint looks_ahead=False):
         if partition.k < 2:
             raise ValueError(f"k={partition.k} must be at least 2: single records have no partner.")
         if (
@@ -135,6 +142,10 @@ cdef class Annealer:
         self.neighbors = neighbors
         self.by_scale = by_scale
         self.random = seed
+        self.looks_ahead = looks_ahead
+        # Steps ahead are drawn before it is known how many further draws the steps before take.
+        self.other_random = next_random(&self.random) if looks_ahead else 0
+        self.further = &self.other_random if looks_ahead else &self.random
         self.guards = guards
 
     def run(self, const int[::1] records, Py_ssize_t n_passes=1, *, double temperature,
@@ -170,11 +181,46 @@ cdef class Annealer:
         self.first_for_jumps = first_for_jumps
         self.below_group = <Py_ssize_t>(self._chance_of_group() * (1 << 24))
         self.below_jump = self.below_group + <Py_ssize_t>(chance_of_jump * (1 << 24))
+        cdef const int *visited = &records[0] if records.shape[0] > 0 else NULL
         with nogil:
             for each in range(n_passes):
-                for i in range(records.shape[0]):
-                    self._step(records[i])
+                i = 0
+                while i < records.shape[0]:
+                    i += self._step_ahead(visited + i, records.shape[0] - i)
                 is_over(&watch, records.shape[0])
+
+    cdef Py_ssize_t _step_ahead(self, const int *records, Py_ssize_t n_left) except -1 nogil:
+        """Do one step or, looking ahead, some; return how many.
+
+        What they will probably need is sent for from memory, all at once.
+        """
+        cdef uint64_t drawn[STEPS_AHEAD]
+        cdef int partners[STEPS_AHEAD]
+        cdef Py_ssize_t i, n_steps = min(STEPS_AHEAD, n_left)
+        if not self.looks_ahead:
+            self._step(records[0], next_random(&self.random))
+            return 1
+        for i in range(n_steps):
+            drawn[i] = next_random(&self.random)
+            partners[i] = self._neighbor(records[i], drawn[i])
+            self.partition.fetch_record(partners[i])
+            self.partition.fetch_record(records[i])
+        for i in range(n_steps):
+            self.partition.fetch_group(self.partition.group_of[partners[i]])
+            self.partition.fetch_group(self.partition.group_of[records[i]])
+        for i in range(n_steps):
+            self.partition.fetch_values(records[i])
+            self.partition.fetch_values(self.partition.another_member(
+                partners[i], drawn[i] >> OTHER_BIT & 0xffff
+            ))
+        for i in range(n_steps):
+            self._step(records[i], drawn[i])
+        return n_steps
+
+    cdef inline int _neighbor(self, int record, uint64_t drawn) noexcept nogil:
+        # The square of a random share: near neighbors are drawn more often than others.
+        cdef uint64_t rank = (drawn & NEIGHBOR_BITS) * (drawn & NEIGHBOR_BITS) >> 16
+        return self.neighbors[record, (rank * self.neighbors.shape[1]) >> 16]
 
     cdef double _chance_of_group(self) noexcept nogil:
         # With fewer neighbors than a group needs, dissolved groups could not be replaced.
@@ -182,20 +228,17 @@ cdef class Annealer:
             return 0.0
         return CHANCE_OF_GROUP * min(1.0, K_OF_FULL_CHANCE / self.partition.k)
 
-    cdef int _step(self, int record) except -1 nogil:
-        cdef uint64_t drawn = next_random(&self.random), rank
+    cdef int _step(self, int record, uint64_t drawn) except -1 nogil:
         cdef int source = self.partition.group_of[record], partner, target
         cdef Py_ssize_t kind = drawn >> KIND_BIT
         if kind < self.below_group:
             return self._create(record) if kind & 1 else self._dissolve(source)
         if kind < self.below_jump:
             partner = self.by_scale[self.first_for_jumps + random_below(
-                &self.random, self.partition.n_records - self.first_for_jumps
+                self.further, self.partition.n_records - self.first_for_jumps
             )]
         else:
-            # The square of a random share: near neighbors are drawn more often than others.
-            rank = (drawn & NEIGHBOR_BITS) * (drawn & NEIGHBOR_BITS) >> 16
-            partner = self.neighbors[record, (rank * self.neighbors.shape[1]) >> 16]
+            partner = self._neighbor(record, drawn)
         target = self.partition.group_of[partner]
         if target == source:
             return 0
@@ -219,7 +262,7 @@ cdef class Annealer:
     cdef inline bint _accepts(self, double rise) noexcept nogil:
         return rise <= 0.0 or (
             rise < HOPELESS * self.temperature
-            and random_share(&self.random) < exp(-rise / self.temperature)
+            and random_share(self.further) < exp(-rise / self.temperature)
         )
 
     # Questions to the guards
@@ -275,7 +318,7 @@ cdef class Annealer:
             if (
                 source != group
                 and self.partition.size[source] > k
-                and next_random(&self.random) & 7
+                and next_random(self.further) & 7
                 and self._can_spare(neighbor)
             ):
                 rise += self.partition.cost_to_shift(neighbor, group)
@@ -296,7 +339,7 @@ cdef class Annealer:
         cdef int record, target
         cdef double rise = -self.partition.measure_group(group), cost = 0.0
         # Drawn in advance, since the rise only grows: most attempts end after one record.
-        cdef double most = -self.temperature * log(1.0 - random_share(&self.random))
+        cdef double most = -self.temperature * log(1.0 - random_share(self.further))
         while self.partition.size[group] > 0:
             record = self.partition.last_member(group)
             target = self._cheapest_other(record, &cost)
@@ -326,7 +369,8 @@ cdef class Annealer:
         for i in range(self.neighbors.shape[1]):
             group = self.partition.group_of[self.neighbors[record, i]]
             if (
-                group == self.partition.group_of[record]
+                group == best
+                or group == self.partition.group_of[record]
                 or self.partition.size[group] >= self.partition.full
             ):
                 continue

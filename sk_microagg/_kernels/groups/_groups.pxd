@@ -207,6 +207,26 @@ cdef class Descent(BaseDescent):
     cdef bint _may_shift(self, Py_ssize_t a, Py_ssize_t b, double apart) noexcept nogil
 
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define SKM_PREFETCH(place) __builtin_prefetch(place)
+    #else
+    #define SKM_PREFETCH(place) ((void)(place))
+    #endif
+    """
+    void prefetch "SKM_PREFETCH"(const void *place) noexcept nogil
+
+
+cdef inline void fetch_row(const double *row, Py_ssize_t n_columns) noexcept nogil:
+    """Send for numbers from memory, which comes in lines of 8."""
+    cdef Py_ssize_t j = 0
+    while j < n_columns:
+        prefetch(row + j)
+        j += 8
+    prefetch(row + n_columns - 1)
+
+
 cdef class RunningPartition:
     cdef const double[:, ::1] X
     cdef readonly Py_ssize_t n_records
@@ -257,6 +277,21 @@ cdef class RunningPartition:
         cdef int group = self.group_of[record]
         cdef Py_ssize_t place = (drawn * (self.size[group] - 1)) >> 16
         return self.members[group * self.full + place + (place >= self.place_of[record])]
+
+    cdef inline void fetch_record(self, int record) noexcept nogil:
+        """Send for what is known of a record."""
+        prefetch(&self.group_of[record])
+        prefetch(&self.place_of[record])
+
+    cdef inline void fetch_group(self, int group) noexcept nogil:
+        """Send for what is known of a group."""
+        prefetch(&self.size[group])
+        prefetch(&self.members[group * self.full])
+        fetch_row(&self.centroids[group * self.n_columns], self.n_columns)
+
+    cdef inline void fetch_values(self, int record) noexcept nogil:
+        """Send for the values of a record."""
+        fetch_row(&self.X[record, 0], self.n_columns)
 
     cdef inline double _distance(self, int record, int group) noexcept nogil:
         """Squared distance of a record to a centroid."""
@@ -377,6 +412,9 @@ cdef class Annealer:
     cdef const int[:, ::1] neighbors
     cdef const int[::1] by_scale
     cdef uint64_t random
+    cdef uint64_t other_random
+    cdef uint64_t *further
+    cdef bint looks_ahead
     cdef Guards guards
 
     cdef double temperature
@@ -388,7 +426,9 @@ cdef class Annealer:
     cdef vector[int] carried_from
 
     cdef double _chance_of_group(self) noexcept nogil
-    cdef int _step(self, int record) except -1 nogil
+    cdef Py_ssize_t _step_ahead(self, const int *records, Py_ssize_t n_left) except -1 nogil
+    cdef int _neighbor(self, int record, uint64_t drawn) noexcept nogil
+    cdef int _step(self, int record, uint64_t drawn) except -1 nogil
     cdef bint _accepts(self, double rise) noexcept nogil
     cdef bint _may_shift(self, int record, int target) except -1 nogil
     cdef bint _can_spare(self, int record) except -1 nogil
