@@ -54,6 +54,7 @@ def _without_secrets(request: ReleaseRequest) -> ReleaseRequest:
     }
     if isinstance(request.scenario, str) and not request.scenario.startswith("{"):
         paths["scenario"] = Path(request.scenario).name
+    paths["earlier"] = [[Path(path).name for path in pair] for pair in request.earlier]
     ordinal = {name: order and ["…"] for name, order in request.ordinal.items()}
     return request.replace(**paths, ordinal=ordinal, erase=["…"] if request.erase else [])
 
@@ -85,6 +86,8 @@ def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str
     if request.scenario is not None:
         arguments.append(f"--scenario={_scenario_text(request.scenario)}")
     arguments += [f"--analysis={formula}" for formula in request.analysis]
+    for pair in request.earlier:
+        arguments += ["--earlier", *map(_path, pair)]
     for name in ("na", "erase"):
         listed = getattr(request, name)
         arguments += [f"--{name}={_quoted(text) if text else _in_quotes(text)}" for text in listed]

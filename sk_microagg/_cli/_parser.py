@@ -269,6 +269,15 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "be repeated",
     )
     parser.add_argument(
+        "--earlier",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("ORIGINAL", "RELEASE"),
+        help="an earlier release of the same people, with its original: the report says whether at "
+        "least K people, as --unit names them, share their rows of all releases; may be repeated",
+    )
+    parser.add_argument(
         "--target",
         action=Once,
         metavar="COLUMN",

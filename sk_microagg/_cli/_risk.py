@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from contextlib import suppress
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -152,23 +151,35 @@ def _joint_anonymity(
     if options.unit is None:
         text = "{earlier} needs {unit}: the column that says who people are."
         raise RequestError("needs", text, earlier=Option("earlier"), unit=Option("unit"))
-    releases = [release.as_text(columns)]
-    people = [_people(original, release, are_in_order, options)]
+    today = release.as_text(columns), _people(original, release, are_in_order, options)
+    earlier = earlier_releases(
+        Namespace(**vars(options) | {"quasi_identifiers": columns}), declared
+    )
+    releases, people = zip(today, *earlier, strict=True)
+    level = metrics.joint_anonymity(releases, people)
+    words = f"{level}  (people who share their rows of all {len(releases)} releases)"
+    return {"joint anonymity": words}
+
+
+def read_earlier(request: Any) -> list:
+    """The earlier releases that a request names by their paths."""
+    return earlier_releases(Namespace(**vars(request)), Declared.from_request(request))
+
+
+def earlier_releases(options: Namespace, declared: Declared) -> list:
+    """Earlier releases as text, each with who its rows belong to; their columns are those named."""
+    found = []
     for paths in options.earlier:
         old = Namespace(**vars(options) | dict(zip(("original", "release"), paths, strict=True)))
         original, release = _read_pair(old, *paths)
-        for name, table in product(columns, (original, release)):
-            check_names("quasi_identifiers", [name], table.cells.column_names)
+        columns = _common_columns(original, release, old)
         pairs = compared_columns(original, release, columns, declared)
         before, after = map(_values, zip(*pairs, strict=True))
         _check_rows(before, after, _paths(old))
         numeric = _numeric(before, after, pairs)
         are_in_order = _rows_correspond(original, release, before, after, numeric)
-        releases.append(release.as_text(columns))
-        people.append(_people(original, release, are_in_order, old))
-    level = metrics.joint_anonymity(releases, people)
-    words = f"{level}  (people who share their rows of all {len(releases)} releases)"
-    return {"joint anonymity": words}
+        found.append((release.as_text(columns), _people(original, release, are_in_order, old)))
+    return found
 
 
 def _people(original: Table, release: Table, are_in_order: bool, options: Namespace) -> pd.Series:

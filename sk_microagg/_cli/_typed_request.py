@@ -39,22 +39,25 @@ class TypedRequest(ReleaseRequest):
     """A request whose columns are texts until the names of the table are known."""
 
     typed: Mapping[str, Any] = field(default_factory=dict)
+    read_earlier: Any = None
 
     @classmethod
-    def from_options(cls, options: Namespace) -> TypedRequest:
+    def from_options(cls, options: Namespace, read_earlier: Any = None) -> TypedRequest:
         """The request of a command line."""
         given = {name: getattr(options, name) for name in PLAIN}
         typed = {name: given[name] for name in (*LISTS, *SINGLE, *MAPPINGS)}
         # Before anything is read, it matters only whether they were given.
         given |= {name: dict.fromkeys(given[name]) for name in MAPPINGS}
-        return cls(**given, privacy=constraints_of(options), typed=typed)
+        return cls(**given, privacy=constraints_of(options), typed=typed, read_earlier=read_earlier)
 
     def resolve(self, names: Sequence[str]) -> ReleaseRequest:
         """The request with the columns of the table that the texts name."""
         plain = {name: getattr(self, name) for name in PLAIN}
         found = found_columns(self.typed, list(names))
         request = ReleaseRequest(**plain | found, privacy=self.privacy)
-        return request.replace(command=command_line(request, names, hides=True)).resolve(names)
+        command = command_line(request, names, hides=True)
+        earlier = self.read_earlier(request) if request.earlier else []
+        return request.replace(command=command, earlier=earlier).resolve(names)
 
 
 def constraints_of(options: Namespace) -> list[Constraint]:

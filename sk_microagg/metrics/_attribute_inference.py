@@ -23,7 +23,7 @@ from sk_microagg._utils._validation import (
     check_number,
 )
 from sk_microagg.encoding._frames import Frame
-from sk_microagg.metrics._anonymity import row_classes
+from sk_microagg.metrics._anonymity import number_values, row_classes
 from sk_microagg.metrics._disclosure import INTERVAL
 from sk_microagg.metrics._pairs import (
     Pair,
@@ -221,11 +221,24 @@ def _place(column: Hashable, names: list[Any]) -> int:
 
 
 class AttributeAttack:
-    """Records and different released rows as points, to guess one column after another."""
+    """Records and different released rows as points, to guess one column after another.
 
-    def __init__(self, pair: Pair, records: Any = slice(None), n_control: int = 0) -> None:
+    `extra` is one more column, which is guessed and never known: its original values, those of the
+    released rows, and whether they lie on a line.
+    """
+
+    def __init__(
+        self,
+        pair: Pair,
+        records: Any = slice(None),
+        n_control: int = 0,
+        extra: tuple[Floats, Floats, bool] | None = None,
+    ) -> None:
         n_rows = len(pair.released) - n_control
         classes = row_classes(pair.released[:n_rows], "release")
+        if extra is not None:
+            codes = number_values(extra[1][:n_rows])
+            classes = classes * (codes.max() + 1) + codes
         first, self._counts = np.unique(classes, return_index=True, return_counts=True)[1:]
         self.names = pair.names
         places = {name: place for place, name in enumerate(pair.names)}
@@ -234,7 +247,7 @@ class AttributeAttack:
         )
         self._columns = [
             (np.append(values[records], released[n_rows:]), released[first], is_line)
-            for values, released, is_line in pair.columns()
+            for values, released, is_line in (*pair.columns(), *(() if extra is None else (extra,)))
         ]
         points = [pair.points(records)]
         if n_control:

@@ -41,10 +41,11 @@ IN_MEMORY = (
     "target",
     "scenario",
     "analysis",
+    "earlier",
 )
 
 # What a series cannot be asked for, maybe only with some values.
-NOT_IN_SERIES = ("report", "target", "certificate", "weight")
+NOT_IN_SERIES = ("report", "target", "certificate", "weight", "earlier")
 VALUES_NOT_IN_SERIES = {
     "method": "kaim",
     "release": "generalized",
@@ -66,11 +67,14 @@ def check_request(request: ReleaseRequest) -> None:
         check_exists(request.input)
         suffix_of_input(request.input)
         check_targets(request)
-        for name in ("target", "scenario", "analysis"):
+        for name in ("target", "scenario", "analysis", "earlier"):
             if getattr(request, name) and not request.report:
                 text = "{option} needs {report}, since it would not be shown otherwise."
                 facts = {"option": Option(name), "report": Option("report")}
                 raise RequestError("needs", text, **facts)
+        if request.earlier and request.unit is None:
+            text = "{earlier} needs {unit}: the column that says who people are."
+            raise RequestError("needs", text, earlier=Option("earlier"), unit=Option("unit"))
         read_scenario(request)
         check_method(request)
         Format.from_request(request)

@@ -89,6 +89,11 @@ class Plan:
         have_decimals = [c.name for c in self.known if c.kind == "number" and c.notation.decimals]
         return self.demands.with_values(values.astype(dict.fromkeys(have_decimals, np.float64)))
 
+    def people_as_text(self) -> dict:
+        """Who rows belong to, as text like that of earlier releases, if there are some."""
+        unit = self.roles.unit
+        return {"unit": self.table.as_text([unit])[unit]} if self.request.earlier else {}
+
     def target(self) -> pd.Series | None:
         """What a model is to predict, numbers or text; None if the user does not say."""
         name = self.request.target

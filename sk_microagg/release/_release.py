@@ -188,7 +188,10 @@ def _write_report(
                 dropped=plan.roles.dropped,
                 target=plan.target(),
                 kinds={column.name: column.kind for column in plan.known},
-                **{k: v for k, v in plan.demands.columns().items() if k != "weight"},
+                earlier=request.earlier,
+                file=None if is_standard(request.output) else request.output,
+                shuffled=request.shuffle,
+                **plan.demands.columns() | plan.people_as_text(),
             )
             report.save(request.report, readers_of=file_of_input(request.input))
     except ImportError as error:

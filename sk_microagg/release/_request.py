@@ -164,6 +164,10 @@ class ReleaseRequest:
     analysis : str or list of str, default=()
         Regressions such as "income ~ age + sex" that the report compares before and after.
 
+    earlier : list of (table, column), default=()
+        Earlier releases of the same people, each with who its rows belong to, as text: the report
+        says whether people share their rows of all releases with others. It needs `unit`.
+
     target : str or None, default=None
         A column that is released unchanged and that a model is to predict: the report says how
         well an intruder recognizes the records that a model was trained on.
@@ -254,6 +258,7 @@ class ReleaseRequest:
     report: str | None = None
     scenario: Any = None
     analysis: str | Sequence[str] = ()
+    earlier: Sequence[tuple[Any, Any]] = field(default=(), compare=False)
     target: str | None = None
     shuffle: bool = False
     overwrite: bool = False

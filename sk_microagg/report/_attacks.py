@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
@@ -60,15 +60,34 @@ N_PREDICATES, COLUMNS_PER_PREDICATE = 500, 3
 Z = 1.96
 
 
+class Attack(NamedTuple):
+    """An attack on people of the table, maybe on others: shares in words, with their intervals."""
+
+    goal: str
+    column: str | None
+    attacker: str | None
+    success: Told
+    control: Told | None
+    by_chance: Told
+    due: Told | None = None
+
+
+class Told(NamedTuple):
+    """A share in words, the ends of its confidence interval, and its value, as far as told."""
+
+    text: str
+    interval: tuple[float, float] | None = None
+    value: float | None = None
+
+
 @dataclass(frozen=True)
 class AttackFacts:
-    """What a report states about attacks."""
+    """What a report states about attacks: guesses at anonymized columns, then at sensitive ones."""
 
     one_to_one: object
     identity_by_chance: float
-    guessed: list
-    by_chance: list
-    attackers: list
+    guesses: list
+    sensitive: list
     n_asked: int
     membership: object
     compared: object
@@ -78,35 +97,60 @@ class AttackFacts:
 def measure_attacks(
     pair: Pair,
     estimator: Any,
+    names: list[str],
     fewest: int,
     refit: dict[Any, Any],
     units: Array | None = None,
 ) -> AttackFacts:
-    """Attack a release."""
+    """Attack a release of columns with these names."""
     n_records = len(pair.original)
-    n_jobs = getattr(estimator, "n_jobs", None)
     asked = draw_records(n_records, MOST_ASKED)
-    attack = AttributeAttack(pair, asked)
-    found = [attack.hits(place, INTERVAL, n_jobs) for place in range(len(attack.names))]
     everybody = np.zeros(n_records, dtype=np.intp)
-
-    def in_words(hits):
+    sensitive = dict(_guessed_columns(refit["roles"]["sensitive"], n_records))
+    extras = {name: (values, values, is_line) for name, (values, is_line) in sensitive.items()}
+    gains, guesses = [], []
+    for name, *found in _guesses(pair, names, extras, asked, 0, estimator):
         # Of all records, as figures that stand for few of them are not shown.
-        share = share_of_people(hits, take_units(units, asked))
-        return share_in_words(share, len(asked), fewest)
-
-    gains = [np.mean(hits) - np.mean(by_chance) for _, hits, by_chance in found]
-    by_advantage = np.sort(np.argsort(gains)[::-1][:MOST_COMPARED])
+        shares = [share_of_people(hits, take_units(units, asked)) for hits in found[1:3]]
+        right, by_chance = (Told(share_in_words(share, len(asked), fewest)) for share in shares)
+        gains.append(shares[0] - shares[1])
+        guesses.append(Attack("inference", name, found[0], right, None, by_chance))
+    most = np.sort(np.argsort(gains[: len(names)])[::-1][:MOST_COMPARED])
     return AttackFacts(
         one_to_one=_one_to_one(pair, units),
         identity_by_chance=linkage_of(everybody, everybody == 0, units).expected_if_linked,
-        guessed=[in_words(hits) for _, hits, _ in found],
-        by_chance=[in_words(hits) for _, _, hits in found],
-        attackers=[attacker for attacker, _, _ in found],
+        guesses=guesses[: len(names)],
+        sensitive=guesses[len(names) :],
         n_asked=len(asked),
-        membership=None if refit["target"] is None else measure_membership(**refit),
-        compared=compare_with_others(**refit, fewest=fewest, units=units, most=by_advantage),
+        membership=None if refit["target"] is None else measure_membership(**refit, pair=pair),
+        compared=compare_with_others(
+            **refit, pair=pair, fewest=fewest, units=units, names=names, most=most, others=sensitive
+        ),
     )
+
+
+def _guesses(pair, names, extras, asked, n_control, estimator, places=None):
+    """Yield each column, its best attacker, who is guessed, who is by chance, and who is asked."""
+    n_jobs = getattr(estimator, "n_jobs", None)
+    attack = AttributeAttack(pair, asked, n_control)
+    for place in range(len(names)) if places is None else places:
+        yield names[place], *attack.hits(place, INTERVAL, n_jobs), attack.is_member
+    for name, extra in extras.items():
+        attack = AttributeAttack(pair, asked, n_control, extra)
+        yield name, *attack.hits(len(names), INTERVAL, n_jobs), attack.is_member
+
+
+def _guessed_columns(sensitive, n_records):
+    """Yield sensitive columns as numbers, NaN if missing, and whether these lie on a line."""
+    if sensitive is None:
+        return
+    columns = RoleColumns(sensitive, n_records)
+    for number, column in enumerate(columns.all_values()):
+        values, is_known = np.full(n_records, np.nan), ~missing_cells(column)
+        is_line = False
+        if is_known.any():
+            values[is_known], is_line = _labels(np.asarray(column)[is_known])
+        yield columns.words(number), (values, is_line)
 
 
 def _one_to_one(pair, units):
@@ -160,7 +204,7 @@ def target_of(target: Any, X: TableLike, unchanged: Any, estimator: Any) -> Any:
 
 
 def measure_membership(
-    X: Any, estimator: Any, target: Any, pair: Pair, roles: dict[Any, Any]
+    X: Any, estimator: Any, target: Any, roles: dict[Any, Any], pair: Pair
 ) -> MembershipFacts:
     """Train forests on one half of the records and on its release; attack both."""
     name = getattr(target, "name", None)
@@ -192,17 +236,6 @@ def measure_membership(
 
 
 @dataclass(frozen=True)
-class ComparedAttack:
-    """An attack on people of the table and on others; each share comes with its interval."""
-
-    goal: str
-    name: str
-    success: tuple
-    control: tuple
-    by_chance: tuple
-
-
-@dataclass(frozen=True)
 class ComparedFacts:
     """What attacks achieve on people in a release, and on others who are not; or why not."""
 
@@ -212,42 +245,48 @@ class ComparedFacts:
     reason: str = ""
 
 
-def compare_with_others(X, estimator, target, pair, roles, fewest, units, most) -> ComparedFacts:
-    """Hold people out, anonymize the others in the same way, and attack both."""
-    members, others = _held_out(len(pair.original), units)
-    if len(others) < FEWEST_OTHERS or len(members) < estimator.k:
-        return ComparedFacts([], len(members), len(others), "there are too few records")
+def compare_with_others(
+    X, estimator, target, roles, pair, fewest, units, names, most, others
+) -> ComparedFacts:
+    """Hold people out, anonymize the others in the same way, and attack both.
+
+    `most` are the places of the columns to guess, and `others` are sensitive columns.
+    """
+    members, held_out = _held_out(len(pair.original), units)
+    n_members, n_others = len(members), len(held_out)
+    if n_others < FEWEST_OTHERS or n_members < estimator.k:
+        return ComparedFacts([], n_members, n_others, "there are too few records")
     try:
         own = _release_of(X, estimator, members, target, pair, roles)
-        both = own.with_others(_rows(pair.original, others))
+        both = own.with_others(_rows(pair.original, held_out))
     except ValueError:
         reason = "a part of the records cannot be anonymized in the same way"
-        return ComparedFacts([], len(members), len(others), reason)
-    asked = draw_records(len(members), MOST_ASKED)
-    attack = AttributeAttack(both, asked, len(others))
-    people = take_units(units, np.concatenate([members[asked], others]))
-    n_jobs = getattr(estimator, "n_jobs", None)
+        return ComparedFacts([], n_members, n_others, reason)
+    asked = draw_records(n_members, MOST_ASKED)
+    people = take_units(units, np.concatenate([members[asked], held_out]))
 
-    def compared(goal, name, hits, by_chance):
-        shares = [
-            with_interval(share_of_people(mask[of], take_units(people, of)), int(of.sum()), fewest)
-            for mask, of in (
-                (hits, attack.is_member),
-                (hits, ~attack.is_member),
-                (by_chance, attack.is_member),
-            )
-        ]
-        return ComparedAttack(goal, name, *shares)
+    def compared(goal, column, attacker, hits, by_chance, is_member):
+        shares = []
+        for mask, of in ((hits, is_member), (hits, ~is_member), (by_chance, is_member)):
+            own_people = take_units(people, of)
+            n = int(of.sum()) if own_people is None else len(np.unique(own_people))
+            share = share_of_people(mask[of], own_people)
+            shares.append(with_interval(share, int(of.sum()), fewest, n))
+        return Attack(goal, column, attacker, *shares, due_to_release(*shares[:2]))
 
-    found = [
-        _singling_out(both, len(others), take_units(units, members), take_units(units, others))
-    ]
+    of_sample = take_units(units, members), take_units(units, held_out)
+    found = [_singling_out(both, n_others, *of_sample)]
     if len(pair.names) > 1:
-        found.append(compared("linkability", "", *_linked(attack, n_jobs)))
-    for place in most:
-        attacker, hits, by_chance = attack.hits(place, INTERVAL, n_jobs)
-        found.append(compared("inference", (int(place), attacker), hits, by_chance))
-    return ComparedFacts(found, len(members), len(others))
+        attack = AttributeAttack(both, asked, n_others)
+        linked = _linked(attack, getattr(estimator, "n_jobs", None))
+        found.append(compared("linkability", None, None, *linked, attack.is_member))
+    extras = {
+        name: (values[members], values[np.concatenate([members, held_out])], is_line)
+        for name, (values, is_line) in others.items()
+    }
+    for column, *guess in _guesses(both, names, extras, asked, n_others, estimator, most):
+        found.append(compared("inference", column, *guess))
+    return ComparedFacts(found, n_members, n_others)
 
 
 def _held_out(n_records, units):
@@ -262,15 +301,33 @@ def _held_out(n_records, units):
     return np.sort(members), np.flatnonzero(is_other)
 
 
-def with_interval(share, n_asked, fewest):
+def with_interval(share, n_asked, fewest, n_independent=None) -> Told:
     """A share in words, and the ends of its confidence interval; none if it is of a few people.
 
-    The interval is that of the rounded share, so that it tells no more than this.
+    The interval is that of the rounded share, so that it tells no more than this. Records of one
+    person are not independent: `n_independent` is the number of people.
     """
     words = share_in_words(share, n_asked, fewest)
     if words != whole_percent(share):
-        return words, None
-    return words, wilson(rounded_share(share), n_asked)
+        return Told(words)
+    share = rounded_share(share)
+    return Told(words, wilson(share, n_independent or n_asked), share)
+
+
+def due_to_release(success: Told, control: Told) -> Told:
+    """The share of what fails on others that succeeds on people in the table, with its interval.
+
+    That is Anonymeter's privacy risk, with its propagation of errors.
+    """
+    if success.value is None or control.value in (None, 1.0):
+        return Told("not shown")
+    (low, high), (low_of_others, high_of_others) = success.interval, control.interval
+    left = 1 - control.value
+    due = (success.value - control.value) / left
+    error = np.hypot(high - low, (high_of_others - low_of_others) * (1 - due)) / left / 2
+    due, ends = max(due, 0.0), (max(due - error, 0.0), min(max(due + error, 0.0), 1.0))
+    due = rounded_share(due)
+    return Told(whole_percent(due), tuple(map(rounded_share, ends)), due)
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:
@@ -315,7 +372,7 @@ def _singling_out(both, n_others, units, others):
         cuts = [columns[j][1][i] for j, i in zip(chosen, rows, strict=True)]
         n_hits[2] += _is_true_of_one(*tables[0], middles, chosen, cuts)
     shares = [with_interval(share, N_PREDICATES, 0) for share in n_hits / N_PREDICATES]
-    return ComparedAttack("singling out", "", *shares)
+    return Attack("singling out", None, None, *shares, due_to_release(*shares[:2]))
 
 
 def _is_true_of_one(values_of, units, middles, chosen, cuts):

@@ -1,11 +1,17 @@
 """The facts that a report states."""
 
 from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import zip_longest
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
 from sk_microagg._model._fitted_groups import release_of
+from sk_microagg._series_state import name_of
+from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import (
     bound_in_words,
     determined_in_words,
@@ -36,6 +42,7 @@ from sk_microagg.metrics import (
     attribute_changes,
     determined_columns,
     generalization_loss,
+    joint_anonymity,
     unchanged_uniqueness,
 )
 from sk_microagg.metrics._anonymity import row_classes
@@ -48,44 +55,15 @@ from sk_microagg.metrics._disclosure import (
 )
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._linkage import link, units_of
-from sk_microagg.metrics._pairs import MixedPair, make_pair
+from sk_microagg.metrics._pairs import MixedPair
 from sk_microagg.report._attacks import measure_attacks
 from sk_microagg.report._scenario import IdentityRisks
-from sk_microagg.report._sensitive import facts_beyond_k
+from sk_microagg.report._sensitive import facts_beyond_k, within_strata
 from sk_microagg.report._utility import analyze, measure_utility
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What a report states about any release."""
-
-    names: list
-    n_records: int
-    n_groups: int
-    smallest_group: int
-    k: int
-    fewest: int
-    level: int
-    n_distinct: int
-    loss: float
-    column_losses: np.ndarray
-    unique_before: float
-    unique_after: float
-    missing: str
-    source: str
-    dropped: list
-    homogeneous: dict
-    numbers: object
-    mixed: object
-    risk: object
-    beyond_k: object
-    unchanged: object
-    attacks: object
-    utility: object
-    analyses: list
-    scenario: dict | None
-    risks: tuple
-    roles: list
+class Facts(SimpleNamespace):
+    """What a report states about any release: what `collect_facts` measures."""
 
     @property
     def fewest_in_words(self):
@@ -102,7 +80,12 @@ class Facts:
     @property
     def is_safe(self):
         """Whether nothing undoes what holds for every group, so that it may be green."""
-        return not self.beyond_k.is_share_large and self.unchanged.are_safe(self.largest_risk)
+        is_joint = self.joint is None or self.joint["people"] is not None
+        return (
+            is_joint
+            and not self.beyond_k.is_share_large
+            and self.unchanged.are_safe(self.largest_risk)
+        )
 
     def bound(self, value):
         """What to write instead of a share that stands for too few records; None if enough."""
@@ -120,60 +103,47 @@ class Facts:
         """The share of the records that an intruder is expected to re-identify, as text."""
         return expected_matches(linkage, self.n_records, self.fewest)[1]
 
+    def sensitive_worst_first(self):
+        """Facts on sensitive columns, each with how well it is guessed, the worst first."""
+        guesses = [] if self.attacks is None else self.attacks.sensitive
+        columns = zip_longest(self.beyond_k.columns, guesses)
+        return sorted(
+            columns, key=lambda one: (-max(one[0].homogeneous, one[0].one_known), one[0].n_values)
+        )
+
     def homogeneity_lines(self):
         """A line for each column released unchanged in which groups share one value."""
         return homogeneity_lines(self.homogeneous, self.n_records, self.k, most=None)
 
 
-def collect_facts(
-    X,
-    release,
-    estimator,
-    pair,
-    refit,
-    scenario=None,
-    formulas=(),
-    *,
-    source=None,
-    unchanged=None,
-    dropped=None,
-    kinds=None,
-    weight=None,
-    sensitive=None,
-    unit=None,
-    strata=None,
-    **_,
-):
-    """Measure a release; `X` and `release` have the same shape, `unchanged` has the same rows.
+def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about):
+    """Measure a release; `X` and `release` have the same shape.
 
-    `pair` is what was anonymized, unless it is generalized, and `refit` are the arguments of
-    functions that anonymize a part of the records once more. The others are as in `make_report`.
+    `pair` is what was anonymized, unless it is generalized, `refit` are the arguments of functions
+    that anonymize a part of the records once more, and `about` is what `make_report` was told.
     """
-    roles = {"sensitive": sensitive, "unit": unit, "strata": strata}
+    roles = {name: about[name] for name in ("sensitive", "unit", "strata")}
+    unchanged = about["unchanged"]
     columns = columns_of(X, "X")
     names = column_names(X)
     if not hasattr(X, "columns"):
         names = [*map(str, getattr(estimator, "feature_names_in_", names))]
     numbers = mixed = None
-    units = units_of(unit, len(columns[0]))
+    units = units_of(about["unit"], len(columns[0]))
     fewest = fewest_records(estimator.k, units)
     if releases_intervals(estimator):
         losses = _generalization_losses(X, release, estimator)
     elif isinstance(pair, MixedPair):
-        losses, mixed = measure_any_kind(pair, estimator, kinds, units)
+        losses, mixed = measure_any_kind(pair, estimator, about["kinds"], units)
     else:
         losses, numbers = measure_numbers(pair)
-    risk = None if pair is None else measure_risk(pair, estimator, units)
     # Finding equal rows takes time: it is done once, not once per metric.
     classes = row_classes(release, "release") if pair is None else pair.classes
     class_sizes = np.bincount(classes)
     shown = [shown_name(name) for name in names]
-    beyond_k = facts_beyond_k(classes, estimator, **roles)
-    about_unchanged = measure_unchanged(X, names, classes, unchanged, **roles)
+    beyond_k = facts_beyond_k(classes, estimator, **roles, weight=about["weight"], amounts=X)
+    about_unchanged, together = measure_unchanged(X, names, classes, unchanged, **roles)
     original = row_classes(X, "X")
-    after = IdentityRisks.measure(classes, weight, units).raised_to(
-        max(beyond_k.unit_share or 0.0, about_unchanged.largest_risk)
-    )
     return Facts(
         names=shown,
         n_records=len(columns[0]),
@@ -188,23 +158,69 @@ def collect_facts(
         unique_before=share_of_people(_is_unique(original), units),
         unique_after=share_of_people(_is_unique(classes), units),
         missing=_missing_in_words(columns, units, fewest_records(estimator.k)),
-        source=None if source is None else printable(source),
-        dropped=None if dropped is None else [shown_name(name) for name in dropped],
         homogeneous=None if unchanged is None else _homogeneous(release, unchanged),
         numbers=numbers,
         mixed=mixed,
-        risk=risk,
+        risk=None if pair is None else measure_risk(pair, estimator, units),
         beyond_k=beyond_k,
         unchanged=about_unchanged,
         attacks=None
-        if risk is None
-        else measure_attacks(pair, estimator, fewest, {**refit, "pair": pair}, units),
+        if pair is None
+        else measure_attacks(pair, estimator, shown, fewest, refit, units),
         utility=None if pair is None else measure_utility(pair, shown, fewest, units),
         analyses=_analyses(formulas, pair, unchanged, fewest, units),
         scenario=None if scenario is None else scenario.as_dict(),
-        risks=(IdentityRisks.measure(original, weight, units, fewest), after),
-        roles=_roles(shown, estimator, mixed, unchanged, dropped, roles, scenario),
+        risks=(
+            IdentityRisks.measure(original, about["weight"], units, fewest),
+            IdentityRisks.measure(together, about["weight"], units, least=beyond_k.unit_share),
+        ),
+        roles=_roles(shown, estimator, mixed, about, scenario),
+        source=None if about["source"] is None else printable(about["source"]),
+        published=_published(about),
+        joint=_joint(X, release, estimator, about),
+        has_weights=about["weight"] is not None,
     )
+
+
+def _published(about):
+    """The file of the release, and the order of its rows, as far as they are known."""
+    path, is_shuffled = about["file"], about["shuffled"]
+    if path is not None and not Path(path).is_file():
+        raise ValueError(f"file={str(path)!r} must be the file of the release.")
+    return {
+        "file": None if path is None else printable(Path(path).name),
+        "sha256": None if path is None else sha256(Path(path).read_bytes()).hexdigest(),
+        "shuffled": is_shuffled if is_shuffled is None else bool(is_shuffled),
+    }
+
+
+def _joint(X, release, estimator, about):
+    """How many people share all of their rows, with earlier releases; None if fewer than k."""
+    if not about["earlier"]:
+        return None
+    if about["unit"] is None:
+        raise ValueError("earlier needs unit: who each record belongs to.")
+    names = column_names(X)
+    tables = [release]
+    for number, (table, _) in enumerate(about["earlier"]):
+        if hasattr(table, "columns"):
+            missing = [name for name in names if name not in column_names(table)]
+            if missing:
+                raise ValueError(
+                    f"earlier[{number}] must have the anonymized column {missing[0]!r}."
+                )
+            places = [column_names(table).index(name) for name in names]
+            table = _safe_indexing(as_table(table), places, axis=1)
+        tables.append(table)
+    people = [
+        [name_of(value) for value in np.asarray(unit, dtype=object).reshape(-1)]
+        for unit in (about["unit"], *(unit for _, unit in about["earlier"]))
+    ]
+    for number, others in enumerate(people[1:]):
+        if {*people[0]}.isdisjoint(others):
+            raise ValueError(f"earlier[{number}] has nobody of unit: it must name people alike.")
+    level = joint_anonymity(tables, people)
+    return {"releases": len(tables), "people": level if level >= estimator.k else None}
 
 
 def _analyses(formulas, pair, unchanged, fewest, units):
@@ -234,21 +250,32 @@ def _texts(column):
     return cells
 
 
-def _roles(shown, estimator, mixed, unchanged, dropped, roles, scenario):
+def _roles(shown, estimator, mixed, about, scenario):
     """Each column with its role, what was done to it, and the reason that was given."""
     reasons = {} if scenario is None else scenario.reasons
+    reasons = {shown_name(name): text for name, text in reasons.items()}
     kinds = dict(zip(shown, mixed.kinds, strict=True)) if mixed is not None else {}
     found = [
         (name, "quasi-identifier", _technique(estimator, kinds.get(name, "number")))
         for name in shown
     ]
-    sensitive, strata, unit = (_names(roles[name]) for name in ("sensitive", "strata", "unit"))
-    for name in [] if unchanged is None else column_names(unchanged):
-        role = "sensitive" if name in sensitive else "stratum" if name in strata else "other"
+    names = {role: _names(about[role]) for role in ("sensitive", "strata", "weight", "unit")}
+    words = {"sensitive": "sensitive", "strata": "stratum", "weight": "weight"}
+    is_listed = set()
+    for name in [] if about["unchanged"] is None else column_names(about["unchanged"]):
+        role = next((word for role, word in words.items() if name in names[role]), "other")
         found.append((shown_name(name), role, "released unchanged"))
-    for name in dropped or []:
-        found.append((shown_name(name), "person" if str(name) in unit else "dropped", "removed"))
-    reasons = {shown_name(name): text for name, text in reasons.items()}
+        is_listed.add(role)
+    if "weight" not in is_listed and isinstance(estimator, TableAggregator):
+        found += [(shown_name(name), "weight", "mean of the group") for name in names["weight"]]
+    for name in about["dropped"] or []:
+        is_unit = str(name) in names["unit"]
+        found.append((shown_name(name), "person" if is_unit else "dropped", "removed"))
+    unknown = [name for name in reasons if name not in [each[0] for each in found]]
+    if unknown:
+        raise ValueError(
+            f"reasons of the scenario name {unknown[0]!r}, which is no column of the table."
+        )
     return [(*each, reasons.get(each[0], "")) for each in found]
 
 
@@ -296,45 +323,14 @@ def _generalization_losses(X, release, estimator):
     return cells.mean(axis=0)
 
 
-@dataclass(frozen=True)
-class RiskFacts:
-    """What a report states about the risk of a release of averages."""
-
-    linkage: object
-    intervals: list
-    ranks: list
-    interval_width: float = INTERVAL
-    rank_share: float = RANKS
-
-
-@dataclass(frozen=True)
-class NumericFacts:
-    """What a report states about a release of numbers."""
-
-    changes: np.ndarray
-    correlations: object
-
-
-@dataclass(frozen=True)
-class MixedFacts:
-    """What a report states about a release of columns of any kind."""
-
-    kinds: list
-    missing_before: list
-    missing_after: list
-
-
-def pair_in_report(X, release, estimator):
-    """The columns that were anonymized, and their release; None if they are generalized."""
-    return None if releases_intervals(estimator) else make_pair(X, release, estimator)
-
-
 def measure_risk(pair, estimator, units=None):
     """Risks of a release of averages."""
-    return RiskFacts(
-        link(pair, units, getattr(estimator, "n_jobs", None)),
-        _shares(values_in_interval(pair), units),
-        _shares(values_near_in_rank(pair), units),
+    return SimpleNamespace(
+        linkage=link(pair, units, getattr(estimator, "n_jobs", None)),
+        intervals=_shares(values_in_interval(pair), units),
+        ranks=_shares(values_near_in_rank(pair), units),
+        interval_width=INTERVAL,
+        rank_share=RANKS,
     )
 
 
@@ -344,7 +340,7 @@ def _shares(masks, units):
 
 
 def measure_numbers(pair):
-    """Return the loss of each column, and NumericFacts."""
+    """Return the loss of each column, and what changed in a release of numbers."""
     losses = np.zeros(len(pair.names))
     for j, (column, released, _) in enumerate(pair.columns()):
         spread = np.ptp(column)
@@ -352,13 +348,12 @@ def measure_numbers(pair):
             deviations = (column - column.mean()) / spread
             changes = (column - released) / spread
             losses[j] = (changes @ changes) / (deviations @ deviations)
-    return losses, NumericFacts(
-        attribute_changes(*pair.numbers()), correlations_of(*pair.numbers())
-    )
+    changes, correlations = attribute_changes(*pair.numbers()), correlations_of(*pair.numbers())
+    return losses, SimpleNamespace(changes=changes, correlations=correlations)
 
 
 def measure_any_kind(pair, estimator, kinds=None, units=None):
-    """Return the loss of each column, and MixedFacts; `kinds` as in `make_report`."""
+    """Return the loss of each column, its kind and its gaps; `kinds` as in `make_report`."""
     losses = getattr(estimator, "column_losses_", None)
     if losses is None:
         space = pair.encoder.coordinates
@@ -370,13 +365,12 @@ def measure_any_kind(pair, estimator, kinds=None, units=None):
     if found is None:
         found = {column.name: column.kind for column in pair.encoder.columns}
     kinds = {**found, **(kinds or {})}
-    mixed = MixedFacts(
-        [kinds[name] for name in found],
-        *(
-            _shares([np.asarray(is_missing(table[name])) for name in table.columns], units)
-            for table in (pair.original, pair.released)
-        ),
+    before, after = (
+        _shares([np.asarray(is_missing(table[name])) for name in table.columns], units)
+        for table in (pair.original, pair.released)
     )
+    kinds = [kinds[name] for name in found]
+    mixed = SimpleNamespace(kinds=kinds, missing_before=before, missing_after=after)
     return np.array(list(losses.values())), mixed
 
 
@@ -388,11 +382,6 @@ class UnchangedFacts:
     found: UnchangedUniqueness | None = None
     determined: list = field(default_factory=list)
     assumed_unknown: list = field(default_factory=list)
-
-    @property
-    def largest_risk(self):
-        """What somebody who knows these columns, too, finds: all of those who are unique."""
-        return 0.0 if self.found is None or not singles_out(self.found) else 1.0
 
     def are_safe(self, risk):
         """Whether they determine nothing, single nobody out, and leave the risk as stated."""
@@ -419,11 +408,15 @@ class UnchangedFacts:
 
 
 def measure_unchanged(X, names, classes, unchanged, sensitive=None, unit=None, strata=None):
-    """Measure the columns in `unchanged`; `classes` are the groups, and `names` those of `X`."""
+    """Measure the columns in `unchanged`; `classes` are the groups, and `names` those of `X`.
+
+    Also the classes of those who know these columns, too, but for sensitive ones.
+    """
+    together = within_strata(classes, strata)
     unknown = _names(sensitive)
     shown_unknown = [*map(shown_name, unknown)]
     if unchanged is None or 0 in np.shape(unchanged):
-        return UnchangedFacts(assumed_unknown=shown_unknown)
+        return UnchangedFacts(assumed_unknown=shown_unknown), together
     table = as_table(unchanged)
     columns = column_names(table)
 
@@ -435,7 +428,7 @@ def measure_unchanged(X, names, classes, unchanged, sensitive=None, unit=None, s
     # A group never mixes strata, so that they give nothing away.
     determined = determined_columns(X, of_others, unit) if others else []
     names_in_x = dict(zip(column_names(X), names, strict=True))
-    return UnchangedFacts(
+    facts = UnchangedFacts(
         names=[*map(shown_name, known)],
         found=unchanged_uniqueness(classes, of_known, unit) if known else None,
         determined=determined_in_words(
@@ -443,6 +436,10 @@ def measure_unchanged(X, names, classes, unchanged, sensitive=None, unit=None, s
         ),
         assumed_unknown=shown_unknown,
     )
+    if known:
+        codes = row_classes(of_known, "unchanged")
+        together = np.unique(together * (codes.max() + 1) + codes, return_inverse=True)[1]
+    return facts, together
 
 
 def _names(role):

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import partial
 from io import StringIO
+from types import SimpleNamespace
 from typing import Any
 from warnings import catch_warnings, filterwarnings
 
@@ -41,36 +42,9 @@ class Picture:
     id: str | None = None
 
 
-@dataclass(frozen=True)
-class ColumnPictures:
-    """Columns before and after."""
-
-    pictures: list
-    most_changed: list
-    notes: list
-    n_left_out: int
-
-
-@dataclass(frozen=True)
-class GroupsPicture:
-    """The groups of a release in a plane."""
-
-    picture: Picture
-    n_shown: int
-    n_groups: int
-
-
-@dataclass(frozen=True)
-class SearchPicture:
-    """The loss over the time of a search."""
-
-    picture: Picture
-    is_falling: bool
-
-
 def draw_columns(
     X: Any, release: Any, names: Any, k: Any, losses: Any, categorical: Any = (), units: Any = None
-) -> ColumnPictures:
+) -> SimpleNamespace:
     """Draw columns before and after; if there are many, those with the highest loss.
 
     `categorical` are the numbers of columns of categories, whatever their type, and `units` says
@@ -89,7 +63,7 @@ def draw_columns(
         )
         for j in sorted(drawable[:MOST_PANELS])
     }
-    return ColumnPictures(
+    return SimpleNamespace(
         pictures=list(pictures.values()),
         most_changed=[pictures[j] for j in drawable[:ON_FIRST_PAGE]],
         notes=notes,
@@ -97,7 +71,7 @@ def draw_columns(
     )
 
 
-def draw_groups(release: Any, k: Any) -> GroupsPicture | None:
+def draw_groups(release: Any, k: Any) -> SimpleNamespace | None:
     """Draw the released groups in a plane, with their sizes.
 
     A row that occurs once, or fewer than k times, is not drawn.
@@ -121,14 +95,14 @@ def draw_groups(release: Any, k: Any) -> GroupsPicture | None:
         tidy(ax)
 
     picture = _as_svg(draw, PICTURE, "Groups of the release")
-    return GroupsPicture(picture, len(groups.points), groups.n_groups)
+    return SimpleNamespace(picture=picture, n_shown=len(groups.points), n_groups=groups.n_groups)
 
 
 def draw_search(trace, total):
     """Draw the loss over the time of a search."""
     display = ConvergenceDisplay(trace=_some_rows(trace), total=total)
     picture = _as_svg(display.plot, PICTURE, "Information loss over the time of the search")
-    return SearchPicture(picture, is_falling=bool(np.all(np.diff(trace[:, 2]) <= 0)))
+    return SimpleNamespace(picture=picture, is_falling=bool(np.all(np.diff(trace[:, 2]) <= 0)))
 
 
 def draw_certificate(certificate, estimator):

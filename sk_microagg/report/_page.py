@@ -1,13 +1,16 @@
-"""The page: facts and pictures, laid out by the files in `templates`."""
+"""The page and the document: facts and pictures in HTML, by the files in `templates`, and as JSON.
+
+No figure of the document is finer than on the page. A share comes with the words of the page; its
+value is missing where the words are a bound because the share stands for a few people.
+"""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
-
-import numpy as np
 
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import (
@@ -15,16 +18,20 @@ from sk_microagg._utils._formatting import (
     counted,
     in_a_list,
     percent,
+    rounded_share,
+    rounded_up,
     signed,
     whole_percent,
 )
+from sk_microagg.builders import BUILDERS
 from sk_microagg.generalization._generalizer import releases_intervals
 from sk_microagg.plotting._search_displays import total_of, trace_of
+from sk_microagg.refiners._chain import REFINERS
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
 from sk_microagg.report._recipe import describe, describe_parameter, recipe_of
 from sk_microagg.report._scenario import INTRUDERS
 
-FILTERS = {
+FILTERS: dict[str, Any] = {
     "at_most": at_most,
     "counted": counted,
     "in_a_list": in_a_list,
@@ -35,31 +42,37 @@ FILTERS = {
 }
 
 # What fits on the page, whatever the table.
-MOST_NAMES, LONGEST_NAME, MOST_LOSSES, MOST_SENSITIVE = 8, 48, 3, 3
+MOST_NAMES, LONGEST_NAME = 8, 48
+
+CHANGES = ("mean", "lower_quartile", "median", "upper_quartile")
+
+# The version of the document; grows with every change after which a program might fail.
+VERSION = 1
 
 QUOTES = "'\""
 
-CATEGORIES = {
-    "mode": "the most frequent value of the group",
-    "generalize": "the lowest common node of their hierarchy, or *",
-}
+GENERALIZED = (
+    "Generalization: in each column, a group is released as the smallest category or interval that "
+    "covers its records."
+)
+AVERAGED = "Microaggregation: each record is replaced by the mean of its group."
+OF_TABLES = (
+    "Microaggregation of whole tables: in each column, every record has the common value of its "
+    "group."
+)
 
 
-def contents_of(estimator, facts, title, certificate, command):
-    """All that a report says, apart from pictures.
-
-    `command` is what was typed in a shell, if the release was made there.
-    """
-    method = method_of(estimator, facts)
+def contents_of(estimator, facts, about, certificate):
+    """All that a report says, apart from pictures."""
+    title = about["title"]
     return {
         "title": "Anonymization report" if title is None else str(title),
         "now": datetime.now().astimezone(),
         "facts": facts,
         "verdicts": [*verdicts_of(facts), *_verdicts_by_threshold(facts)],
-        "method": method,
+        "method": dict(method_of(estimator, facts)),
         "certificate": certificate,
-        "summary": summary_of(facts, dict(method)["Method"], certificate),
-        "recipe": recipe_of(estimator, facts.beyond_k, command),
+        "recipe": recipe_of(estimator, facts.beyond_k, about["command"]),
     }
 
 
@@ -87,18 +100,6 @@ def render(X, release, estimator, contents, categorical=(), units=None):
     )
 
 
-def _verdicts_by_threshold(facts):
-    """Whether risks are acceptable by the scenario, if there is one."""
-    if facts.scenario is None:
-        return
-    threshold, after = facts.scenario["threshold"], facts.risks[1]
-    risks = f"the largest risk is {after.words('prosecutor', 'largest')}"
-    if after.is_acceptable(threshold):
-        yield "holds", f"Acceptable by the threshold of {percent(threshold)}: {risks}."
-    else:
-        yield "broken", f"Not acceptable by the threshold of {percent(threshold)}: {risks}."
-
-
 @cache
 def _environment():
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -111,28 +112,13 @@ def _environment():
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(FILTERS)
+    environment.filters.update(FILTERS, short=short, named=named)
     environment.globals["zip"] = zip
     return environment
 
 
 def _read_template(name):
     return (files(__package__) / "templates" / name).read_text(encoding="utf-8")
-
-
-def summary_of(facts: Any, method: str, certificate: Any = None) -> list[Any]:
-    """The table, the method, the loss and the risk, each in a line or two."""
-    records = counted(facts.n_records, "record")
-    return [
-        ("Table", records if facts.source is None else f"{short(facts.source)}, {records}"),
-        ("Anonymized", named(facts.names)),
-        *_others(facts),
-        ("How", method),
-        ("Highest losses", _highest_losses(facts)),
-        *([] if certificate is None else [("Optimality", certificate.verdict())]),
-        ("Risk", _risk(facts)),
-        ("Sensitive", _sensitive(facts)),
-    ]
 
 
 def verdicts_of(facts: Any) -> list[tuple[str, str]]:
@@ -167,6 +153,8 @@ def verdicts_of(facts: Any) -> list[tuple[str, str]]:
         else:
             text = f"A group has records of only {units}: k = {k} was counted in records."
             found.append(("broken", text))
+    if facts.joint is not None:
+        found.append(_by_earlier(facts, holds))
     if beyond.is_share_large:
         text = (
             f"Up to {whole_percent(beyond.unit_share)} of the records of a group belong to one "
@@ -174,14 +162,35 @@ def verdicts_of(facts: Any) -> list[tuple[str, str]]:
             "right that often. The constraint UnitShare bounds it."
         )
         found.append(("broken", text))
-    for demand in beyond.demands:
-        if demand.is_met is None:
-            found.append(("broken", f"Not checked, for lack of {demand.needs}: {demand.name}."))
-        elif demand.is_met:
-            found.append((holds, f"Every group satisfies {demand.name}."))
-        else:
-            found.append(("broken", f"A group violates {demand.name}."))
+    found += [(holds if demand.is_met else "broken", demand.verdict) for demand in beyond.demands]
     return found
+
+
+def _by_earlier(facts, holds):
+    """What this release and earlier ones say together."""
+    people, releases = facts.joint["people"], f"all {facts.joint['releases']} releases"
+    if people is None:
+        return (
+            "broken",
+            f"Not {facts.k:,}-anonymous together with earlier releases: fewer people share their "
+            f"rows of {releases}.",
+        )
+    return (
+        holds,
+        f"Every combination of rows of {releases} is shared by at least {people:,} people.",
+    )
+
+
+def _verdicts_by_threshold(facts):
+    """Whether risks are acceptable by the scenario, if there is one."""
+    if facts.scenario is None:
+        return
+    threshold, after = facts.scenario["threshold"], facts.risks[1]
+    risks = f"the largest risk is {after.words('prosecutor', 'largest')}"
+    if after.is_acceptable(threshold):
+        yield "holds", f"Acceptable by the threshold of {100 * threshold:g}%: {risks}."
+    else:
+        yield "broken", f"Not acceptable by the threshold of {100 * threshold:g}%: {risks}."
 
 
 def _by_unchanged(facts):
@@ -228,163 +237,172 @@ def named(names):
     return f"{counted(len(names), 'column')}: {words}{more}"
 
 
-def _others(facts):
-    if facts.homogeneous:
-        yield "Unchanged", named(facts.homogeneous)
-    if facts.dropped:
-        yield "Dropped", named(facts.dropped)
-
-
-def _highest_losses(facts):
-    order = np.argsort(-facts.column_losses, kind="stable")[:MOST_LOSSES]
-    return ", ".join(f"{short(facts.names[j])} {percent(facts.column_losses[j])}" for j in order)
-
-
-def _risk(facts):
-    if facts.risk is None:
-        before, after = facts.as_text(facts.unique_before), facts.as_text(facts.unique_after)
-        return (
-            "Records with a combination of the anonymized columns that nobody else has: "
-            f"{before} before, {after} after."
-        )
-    found = facts.unchanged.found
-    with_unchanged = (
-        ""
-        if found is None
-        else f" One who knows the unchanged columns, too: {at_most(found.expected_matches)}."
-    )
-    return (
-        "An intruder who knows all original values of the anonymized columns is expected to "
-        f"re-identify {facts.expected_matches(facts.risk.linkage)} of the records."
-        f"{with_unchanged}{_unit_share(facts)}"
-    )
-
-
-def _unit_share(facts):
-    share = facts.beyond_k.unit_share
-    return "" if share is None else f" One unit has {at_most(share)} of the records of a group."
-
-
-def _sensitive(facts):
-    if not facts.beyond_k.columns:
-        return "No sensitive column was examined."
-    worst_first = sorted(
-        facts.beyond_k.columns, key=lambda one: (-max(one.homogeneous, one.one_known), one.n_values)
-    )
-    lines = [_of_column(facts, column) for column in worst_first[:MOST_SENSITIVE]]
-    n_more = len(worst_first) - len(lines)
-    if n_more:
-        lines.append(f"And {counted(n_more, 'more sensitive column')}, no worse than these.")
-    return " ".join(lines)
-
-
-def _of_column(facts, column):
-    where = f"In the {short(column.words)},"
-    if column.homogeneous > 0:
-        shared = facts.share_of_groups(column.homogeneous, " of the records")
-        return f"{where} {shared} are in groups that share one value."
-    if column.one_known > 0:
-        known = facts.share_of_groups(column.one_known, " of the records")
-        return f"{where} {known} are in groups with a single known value, apart from missing ones."
-    return f"{where} every group has at least {counted(column.n_values, 'different value')}."
-
-
 def method_of(estimator, facts):
-    """The table, the treatment of its columns, and how the groups were made."""
-    is_generalized = releases_intervals(estimator)
-    how = _how_generalized(estimator, facts) if is_generalized else _how_averaged(estimator, facts)
-    smallest = counted(facts.smallest_group, "record")
-    return [
-        *_origin(facts),
-        ("Minimum group size", f"k = {facts.k:,}"),
-        ("Groups", f"{facts.n_groups:,}, each of at least {smallest}"),
-        *_beyond_k(facts.beyond_k),
-        *how,
-    ]
-
-
-def _origin(facts):
-    """The table and its columns."""
-    if facts.source is not None:
-        yield "Input file", facts.source
-    yield "Records", f"{facts.n_records:,}"
-    yield "Columns anonymized", _names(facts.names)
-    if facts.homogeneous is not None:
-        yield "Columns released unchanged", _names(facts.homogeneous)
-    if facts.dropped is not None:
-        yield "Columns dropped", _names(facts.dropped)
-
-
-def _names(columns):
-    return f"{len(columns):,}: {', '.join(columns)}" if columns else "none"
-
-
-def _beyond_k(facts):
-    """Constraints, units and strata, if any."""
-    if facts.demands:
-        yield "Constraints on groups", "; ".join(demand.name for demand in facts.demands)
-    if facts.n_units is not None:
-        yield (
-            "Units",
-            f"each group has records of at least {facts.n_units:,} different units, and one unit "
-            f"has {at_most(facts.unit_share)} of them",
-        )
-    if facts.n_strata is not None:
-        yield "Strata", f"{facts.n_strata:,}; no group has records of two strata"
-
-
-def _how_averaged(estimator, facts):
-    if isinstance(estimator, TableAggregator):
-        yield from _how_released(estimator)
-    else:
-        yield "Method", "Microaggregation: each record is replaced by the mean of its group."
-    if facts.mixed is not None:
+    """What was done, as far as the first page does not say it."""
+    is_generalized, is_table = (
+        releases_intervals(estimator),
+        isinstance(estimator, TableAggregator),
+    )
+    yield "Method", GENERALIZED if is_generalized else OF_TABLES if is_table else AVERAGED
+    published, strata = facts.published, facts.beyond_k.n_strata
+    if published["file"] is not None:
+        yield "Release file", f"{published['file']}, SHA-256 {published['sha256']}"
+    if published["shuffled"] is not None:
+        yield "Order of rows", "random" if published["shuffled"] else "that of the original"
+    if strata is not None:
+        yield "Strata", f"{strata:,}; no group has records of two strata"
+    if is_generalized or facts.mixed is not None:
         yield "Missing in the original", facts.missing
+    if is_generalized and (estimator.labels_ < 0).any():
+        is_suppressed = estimator.labels_ < 0
+        n_suppressed = facts.bound(is_suppressed.mean()) or f"{is_suppressed.sum():,}"
+        yield "Records suppressed", f"{n_suppressed}, released as * in all columns"
     if getattr(estimator, "n_blocks_", 1) > 1:
         yield "Blocks", f"{estimator.n_blocks_:,}, each partitioned separately"
-    for label, name in (("Groups built by", "builder"), ("Groups refined by", "refiner")):
-        used = getattr(estimator, f"{name}_", getattr(estimator, name))
-        yield label, _by_name(used)
-    if hasattr(estimator, "scaler"):
-        scaler = getattr(estimator, "scaler_", estimator.scaler)
-        yield "Columns scaled by", _by_name(scaler)
+    if getattr(estimator, "hierarchies", None):
+        yield "Hierarchies", describe_parameter("hierarchies", estimator.hierarchies)
+    for name in ("column_weights", "weights"):
+        weights = getattr(estimator, name, None)
+        if weights is not None and len(weights):
+            yield "Column weights", describe(weights)
+    if is_generalized and hasattr(estimator, "distance"):
+        yield "Distance between records", f"{estimator.distance}"
+        yield "Numbers released as", f"{estimator.output}s"
+    for label, name in (
+        ("Groups built by", "builder"),
+        ("Groups refined by", "refiner"),
+        ("Columns scaled by", "scaler"),
+    ):
+        if hasattr(estimator, name):
+            yield label, _by_name(getattr(estimator, f"{name}_", getattr(estimator, name)))
 
 
 def _by_name(used):
-    """An object, or its name if it was given by it."""
-    return "none" if used is None else describe(used).strip("'")
+    """An object, or the name that it is given by."""
+    text = "none" if used is None else describe(used).strip("'")
+    names = {f"{kind.__name__}()": name for name, kind in (*BUILDERS.items(), *REFINERS.items())}
+    return names.get(text, text)
 
 
-def _how_released(estimator):
-    yield (
-        "Method",
-        "Microaggregation of whole tables: in each column, every record has the common value of "
-        "its group.",
-    )
-    yield "Numbers and dates released as", f"the {estimator.numbers} of the group"
-    yield "Categories released as", CATEGORIES[estimator.categories]
-    if estimator.hierarchies:
-        yield "Hierarchies", describe_parameter("hierarchies", estimator.hierarchies)
-    if estimator.column_weights:
-        yield "Column weights", describe(estimator.column_weights)
+def document_of(contents: dict[str, Any]) -> dict[str, Any]:
+    """The document with the contents of a report."""
+    facts, recipe, certificate = (contents[name] for name in ("facts", "recipe", "certificate"))
+    losses = dict(zip(facts.names, facts.column_losses.tolist(), strict=True))
+    columns = ("name", "role", "technique", "reason")
+    return {
+        "schema": "sk-microagg report",
+        "version": VERSION,
+        "title": contents["title"],
+        "written": contents["now"].isoformat(timespec="minutes"),
+        "software": dict(recipe.versions),
+        "source": facts.source,
+        "release": facts.published,
+        "verdicts": [{"state": state, "text": text} for state, text in contents["verdicts"]],
+        "records": facts.n_records,
+        "columns": [
+            dict(zip(columns, column, strict=True))
+            | {"information_loss": _percent(losses[column[0]]) if column[0] in losses else None}
+            for column in facts.roles
+        ],
+        "method": contents["method"],
+        "protection": _protection(facts),
+        "scenario": facts.scenario,
+        "risk": _risk(facts),
+        "sensitive": [
+            {
+                "column": column.words,
+                "homogeneous": _share(
+                    facts.share_of_groups(column.homogeneous), column.homogeneous
+                ),
+                "different_values_at_least": column.n_values,
+                "entropy_at_least": column.entropy,
+                "closeness_at_most": column.closeness,
+            }
+            for column in facts.beyond_k.columns
+        ],
+        "attacks": [] if facts.attacks is None else [*_attacks(facts.attacks)],
+        "information_loss": _percent(facts.loss),
+        "utility": None if facts.utility is None else _utility(facts),
+        "analyses": [asdict(analysis) for analysis in facts.analyses],
+        "certificate": certificate and {"verdict": certificate.verdict(), "k": certificate.k},
+        "reproduction": {
+            "code": recipe.code,
+            "parameters": dict(recipe.parameters),
+            "is_random": recipe.is_random and recipe.seed is None,
+        },
+    }
 
 
-def _how_generalized(estimator, facts):
-    yield (
-        "Method",
-        "Generalization: in each column, a group is released as the smallest category or interval "
-        "that covers its records.",
-    )
-    yield "Missing in the original", facts.missing
-    is_suppressed = estimator.labels_ < 0
-    if is_suppressed.any():
-        n_suppressed = facts.bound(is_suppressed.mean()) or f"{is_suppressed.sum():,}"
-        yield "Records suppressed", f"{n_suppressed}, released as * in all columns"
-    if estimator.hierarchies:
-        yield "Hierarchies", describe_parameter("hierarchies", estimator.hierarchies)
-    if hasattr(estimator, "distance"):
-        yield "Distance between records", f"{estimator.distance}"
-        yield "Numbers released as", f"{estimator.output}s"
-        yield "Groups refined by", _by_name(estimator.refiner_)
-    if getattr(estimator, "weights", None) is not None:
-        yield "Column weights", describe(estimator.weights)
+def _share(text: str, value: float) -> dict[str, Any]:
+    """A share of the records in words, and as a number if the words are one."""
+    return {"text": text, "value": rounded_share(value) if text == whole_percent(value) else None}
+
+
+def _percent(number: float) -> dict[str, Any]:
+    """A loss in words, and with as many digits."""
+    text = percent(number)
+    value = None if text[0] in "<>" else round(float(text[:-1]) / 100, 6)
+    return {"text": text, "value": value}
+
+
+def _protection(facts: Any) -> dict[str, Any]:
+    return {
+        "k_requested": facts.k,
+        "k_achieved": facts.level,
+        "groups": facts.n_groups,
+        "smallest_group": facts.smallest_group,
+        "distinct_rows": facts.n_distinct,
+        "units_per_group": facts.beyond_k.n_units,
+        "largest_unit_share": facts.beyond_k.unit_share,
+        "strata": facts.beyond_k.n_strata,
+        "joint_anonymity": facts.joint,
+        "constraints": [{"name": one.name, "holds": one.is_met} for one in facts.beyond_k.demands],
+    }
+
+
+def _risk(facts: Any) -> dict[str, Any]:
+    before, after = facts.risks
+    found = facts.unchanged.found
+    threshold = None if facts.scenario is None else facts.scenario["threshold"]
+    linkage = None if facts.risk is None else facts.expected_matches(facts.risk.linkage)
+    return {
+        "before": before.risks,
+        "after": after.risks,
+        "is_acceptable": None if threshold is None else after.is_acceptable(threshold),
+        "unique_before": _share(facts.as_text(facts.unique_before), facts.unique_before),
+        "unique_after": _share(facts.as_text(facts.unique_after), facts.unique_after),
+        "expected_re_identifications": linkage,
+        "unique_by_unchanged": None
+        if found is None
+        else _share(facts.as_text(found.unique_with_release), found.unique_with_release),
+        "re_identified_with_unchanged_at_most": None
+        if found is None
+        else rounded_up(found.expected_matches),
+        "determined_by_unchanged": facts.unchanged.determined,
+        "assumed_unknown": facts.unchanged.assumed_unknown,
+    }
+
+
+def _attacks(attacks: Any) -> Any:
+    def told(share):
+        return None if share is None else {"text": share.text, "interval": share.interval}
+
+    for attack in (*attacks.guesses, *attacks.sensitive, *attacks.compared.attacks):
+        yield {
+            "goal": attack.goal,
+            "column": attack.column,
+            "attacker": attack.attacker,
+            "success": told(attack.success),
+            "others": told(attack.control),
+            "by_chance": told(attack.by_chance),
+            "due_to_release": told(attack.due),
+        }
+
+
+def _utility(facts: Any) -> dict[str, Any]:
+    changes = []
+    if facts.numbers is not None:
+        for name, change in zip(facts.names, facts.numbers.changes, strict=True):
+            signs = {which: signed(change[f"{which}_change"], decimals=1) for which in CHANGES}
+            changes.append({"name": name, **signs})
+    return {**asdict(facts.utility), "changes": changes}

@@ -9,6 +9,7 @@ from inspect import signature
 from math import inf, isfinite
 from numbers import Integral, Number
 from pkgutil import resolve_name
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,28 +20,13 @@ from sk_microagg._table_space import uses_target
 from sk_microagg._utils._estimator import __version__
 from sk_microagg._utils._formatting import shown_name
 from sk_microagg._utils._target_scaler import has_target_scaler
+from sk_microagg.privacy._rules import as_constraints
 
 LONGEST_LINE = 88
 
 LONGEST = 240
 SHORT = reprlib.Repr()
 SHORT.maxlist, SHORT.maxother, SHORT.maxstring = 12, 80, 80
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What is needed to reproduce a release."""
-
-    estimator: str
-    code: str
-    is_command: bool
-    variables: list
-    seed: object
-    default_seed: int | None
-    is_random: bool
-    has_time_limit: bool
-    versions: list
-    parameters: list
 
 
 def recipe_of(estimator, beyond_k, command=None):
@@ -50,7 +36,7 @@ def recipe_of(estimator, beyond_k, command=None):
     """
     parameters = estimator.get_params(deep=True)
     code, variables = write_code(estimator, _arguments(estimator, beyond_k))
-    return Recipe(
+    return SimpleNamespace(
         estimator=type(estimator).__name__,
         code=command or code,
         is_command=command is not None,
@@ -79,9 +65,10 @@ def recipe_of(estimator, beyond_k, command=None):
 def _arguments(estimator, beyond_k):
     """What `fit_transform` took, as code; the parameters of a TableAggregator name its columns."""
     is_table = isinstance(estimator, TableAggregator)
+    privacy = getattr(estimator, "privacy", None)
     has_role = {
-        "sensitive": bool(beyond_k.on_columns)
-        and not (is_table and _is_given(estimator.sensitive)),
+        "sensitive": any(not each.is_about_units for each in as_constraints(privacy))
+        and not (is_table and (_is_given(estimator.sensitive) or not beyond_k.columns)),
         # A guess: an estimator does not keep whether `fit` took units, but if it did, all groups
         # have at least k people.
         "unit": not is_table and (beyond_k.n_units or 0) >= estimator.k,

@@ -7,13 +7,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
+from math import inf
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._formatting import at_most, rounded_up
-from sk_microagg._utils._typing import Array, FilePath, Labels
+from sk_microagg._utils._formatting import rounded_up
+from sk_microagg._utils._typing import Array, Labels
 from sk_microagg._utils._validation import check_number, check_option
 from sk_microagg.metrics import population_risk
 from sk_microagg.metrics._anonymity import expected_if_linked
@@ -111,7 +112,8 @@ class Scenario:
         Parameters
         ----------
         given : Scenario, dict, str or path-like
-            The scenario, its parameters by their names, these as JSON text in braces, or a file.
+            The scenario, its parameters by their names, these as JSON text in braces, or a .toml
+            or .json file of these.
 
         Returns
         -------
@@ -120,49 +122,16 @@ class Scenario:
         """
         if isinstance(given, Scenario):
             return given
-        if isinstance(given, Mapping):
-            return cls.from_dict(given)
-        if str(given).startswith("{"):
-            return cls.from_dict(json.loads(str(given)))
-        return cls.from_file(given)
-
-    @classmethod
-    def from_file(cls, path: FilePath) -> Self:
-        """Read a scenario from a file.
-
-        Parameters
-        ----------
-        path : str or path-like
-            A .toml or .json file with the parameters by their names.
-
-        Returns
-        -------
-        scenario : Scenario
-            The scenario.
-        """
-        suffix = Path(path).suffix.lower()
-        check_option("suffix", suffix, (".toml", ".json"))
-        text = Path(path).read_text(encoding="utf-8")
-        try:
-            given = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
-        except ValueError as error:
-            raise ValueError(f"{path} is not {suffix[1:].upper()}: {error}.") from error
-        return cls.from_dict(given)
-
-    @classmethod
-    def from_dict(cls, given: Any) -> Self:
-        """Make a scenario from parameters by their names.
-
-        Parameters
-        ----------
-        given : dict
-            Parameters of a scenario.
-
-        Returns
-        -------
-        scenario : Scenario
-            The scenario.
-        """
+        if not isinstance(given, Mapping) and str(given).startswith("{"):
+            given = json.loads(str(given))
+        elif not isinstance(given, Mapping):
+            path, suffix = given, Path(given).suffix.lower()
+            check_option("suffix", suffix, (".toml", ".json"))
+            text = Path(path).read_text(encoding="utf-8")
+            try:
+                given = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
+            except ValueError as error:
+                raise ValueError(f"{path} is not {suffix[1:].upper()}: {error}.") from error
         names = [parameter.name for parameter in fields(cls)]
         if not isinstance(given, Mapping):
             raise TypeError(f"A scenario must name its parameters: {', '.join(names)}.")
@@ -190,40 +159,45 @@ class IdentityRisks:
     """Risks of three kinds of intruders, rounded up, and the words for them."""
 
     risks: dict[str, dict[str, float]]
-    is_before: bool
 
     @classmethod
     def measure(
-        cls, classes: Labels, weight: Any, units: Array | None, fewest: int = 0
+        cls,
+        classes: Labels,
+        weight: Any,
+        units: Array | None,
+        fewest: int = 0,
+        least: float | None = None,
     ) -> IdentityRisks:
         """Measure classes of equal rows; of the original, `fewest` is what figures stand for.
 
-        A class of fewer records would be disclosed by its exact risk: the largest is then 1.
+        A class of fewer records would be disclosed by its exact risk: the largest is then 1. One
+        person with many records of a class makes at least the risk `least`.
         """
-        weight = np.ones(len(classes)) if weight is None else weight
-        found = population_risk(classes, weight, unit=units)
+        found = population_risk(
+            classes, np.ones(len(classes)) if weight is None else weight, unit=units
+        )
         is_hidden = np.bincount(classes).min() < fewest
+        # Whoever has the release counts its equal rows, but not people, and not weights.
+        decimals = 3 if fewest == 0 and weight is None and units is None else 2
         risks = {}
         for name in INTRUDERS:
             risk = getattr(found, name)
-            largest = 1.0 if is_hidden else rounded_up(risk.largest)
+            largest = 1.0 if is_hidden else max(risk.largest, least or 0.0)
             # One person with many records of a group is found more often than one of many.
             mean = max(risk.mean, 0.0 if units is None else expected_if_linked(classes, units))
-            risks[name] = {"largest": largest, "mean": rounded_up(mean)}
-        return cls(risks, fewest > 0)
-
-    def raised_to(self, largest: float) -> IdentityRisks:
-        """The same, where one person with many records or other columns make more possible."""
-        risks = {
-            name: {**risk, "largest": max(risk["largest"], rounded_up(largest))}
-            for name, risk in self.risks.items()
-        }
-        return IdentityRisks(risks, self.is_before)
+            risks[name] = {
+                "largest": rounded_up(largest, decimals),
+                "mean": rounded_up(mean, decimals),
+            }
+        return cls(risks)
 
     def is_acceptable(self, threshold: float) -> bool:
         """Whether no risk is above a threshold."""
         return all(risk["largest"] <= threshold for risk in self.risks.values())
 
-    def words(self, name: str, figure: str) -> str:
-        """A risk in words."""
-        return at_most(self.risks[name][figure])
+    def words(self, name: str, figure: str, threshold: float = inf) -> str:
+        """A risk in words, marked if it is above a threshold or not."""
+        risk = self.risks[name][figure]
+        mark = "" if threshold == inf else (" ✓" if risk <= threshold else " ✗")
+        return f"at most {100 * risk:.3g}%{mark}"

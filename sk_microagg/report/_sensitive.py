@@ -1,4 +1,4 @@
-"""What a report states beyond k: sensitive columns, units and strata.
+"""What a report states beyond k: sensitive columns, constraints, units and strata.
 
 Figures are those of the worst group. They are rounded to the safe side and to few digits, and no
 value of a sensitive column is among them: somebody who knows all records but one could otherwise
@@ -16,18 +16,19 @@ from sk_microagg._utils._formatting import is_share_large, rounded_down, rounded
 from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
 from sk_microagg.metrics._groups import homogeneity_of_both
+from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
-from sk_microagg.privacy._rules import Rule, split_constraints
+from sk_microagg.privacy._rules import as_constraints
 from sk_microagg.privacy._strata import Strata
 
 
 @dataclass(frozen=True)
 class Demand:
-    """A constraint that the estimator was asked to keep."""
+    """A constraint that the estimator was asked to keep: its name in words, and what holds."""
 
     name: str
     is_met: bool | None
-    needs: str = "sensitive values"
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -45,25 +46,19 @@ class SensitiveFacts:
 
 @dataclass(frozen=True)
 class BeyondK:
-    """What a report states about sensitive columns, units and strata."""
+    """What a report states about sensitive columns, other constraints, units and strata."""
 
     columns: list
-    unchecked: list
-    on_units: list
+    others: list
     n_units: int | None
     unit_share: float | None
     is_share_large: bool
     n_strata: int | None
 
     @property
-    def on_columns(self):
-        """The constraints on sensitive columns that the estimator was asked to keep."""
-        return [*(demand for column in self.columns for demand in column.demands), *self.unchecked]
-
-    @property
     def demands(self):
         """All constraints that the estimator was asked to keep."""
-        return [*self.on_columns, *self.on_units]
+        return [*(demand for column in self.columns for demand in column.demands), *self.others]
 
 
 def facts_beyond_k(
@@ -72,67 +67,109 @@ def facts_beyond_k(
     sensitive: TableLike | None = None,
     unit: TableLike | None = None,
     strata: TableLike | None = None,
+    weight: TableLike | None = None,
+    amounts: TableLike | None = None,
 ) -> BeyondK:
-    """Measure the groups of a release."""
-    if strata is not None:
-        # Equal rows of two strata are told apart by those who see the strata.
-        strata = Strata(strata, len(groups))
-        groups = np.unique(groups * len(strata) + strata.numbers, return_inverse=True)[1]
-    about_units, constraints = split_constraints(getattr(estimator, "privacy", None))
-    n_units, share, is_large = None, None, False
-    on_units = [Demand(each.describe("unit column"), None, "units") for each in about_units]
-    if unit is not None:
-        units = RoleColumns(unit, len(groups), "unit")
-        values, words = units.values(units.only()), units.words(units.only())
-        n_units = units_per_group(groups, values)
-        share = unit_share(groups, values)
+    """Measure the groups of a release; constraints on amounts may name columns of `amounts`."""
+    groups = within_strata(groups, strata)
+    given = {"sensitive": sensitive, "unit": unit, "weight": weight, "": amounts}
+    roles = {
+        name: RoleColumns(values, len(groups), name)
+        for name, values in given.items()
+        if values is not None
+    }
+    n_units, share, is_large, units = None, None, False, None
+    if "unit" in roles:
+        units = codes_of(roles["unit"].values(roles["unit"].only()))[0]
+        n_units, share = units_per_group(groups, units), unit_share(groups, units)
         share, is_large = rounded_up(share), is_share_large(share, estimator.k)
-        on_units = [_demand(each, groups, values, words) for each in about_units]
-    columns, unchecked = [], []
-    if sensitive is None:
-        unchecked = [Demand(each.describe(_words(each)), None) for each in constraints]
-    else:
-        columns = _facts_of_columns(groups, RoleColumns(sensitive, len(groups)), constraints)
-    fitted = getattr(estimator, "_strata", None)
-    n_strata = None if fitted is None else len(fitted)
-    return BeyondK(columns, unchecked, on_units, n_units, share, is_large, n_strata)
-
-
-def _words(constraint):
-    column = getattr(constraint, "column", None)
-    return "sensitive column" if column is None else f"sensitive column {column!r}"
-
-
-def _facts_of_columns(groups, columns, constraints):
-    numbers = [columns.number_of(getattr(each, "column", None)) for each in constraints]
-    return [
+    columns = [] if sensitive is None else roles["sensitive"].all_values()
+    demands, others, distances = [[] for _ in columns], [], {}
+    for constraint in as_constraints(getattr(estimator, "privacy", None)):
+        role, number = _column_of(constraint, roles)
+        demand = _demand(constraint, groups, units, roles.get(role), number, role)
+        if role == "sensitive" and columns:
+            demands[number].append(demand)
+            if hasattr(constraint, "distance"):
+                distances.setdefault(number, constraint.distance)
+        else:
+            others.append(demand)
+    facts = [
         _facts_of_column(
             groups,
             values,
-            columns.words(number),
-            [each for each, of in zip(constraints, numbers, strict=True) if of == number],
+            roles["sensitive"].words(number),
+            demands[number],
+            distances.get(number, "auto"),
         )
-        for number, values in enumerate(columns.all_values())
+        for number, values in enumerate(columns)
     ]
+    fitted = getattr(estimator, "_strata", None)
+    n_strata = None if fitted is None else len(fitted)
+    return BeyondK(facts, others, n_units, share, is_large, n_strata)
 
 
-def _facts_of_column(groups, values, words, constraints):
-    # The distance that was asked for, if one was.
-    distances = [each.distance for each in constraints if hasattr(each, "distance")]
-    entropy = diversity(groups, values, kind="entropy")
-    distance = closeness(groups, values, distance=distances[0] if distances else "auto")
+def within_strata(groups: Array, strata: TableLike | None) -> Array:
+    """Groups of each stratum: equal rows of two are told apart by those who see the strata."""
+    if strata is None:
+        return groups
+    strata = Strata(strata, len(groups))
+    return np.unique(groups * len(strata) + strata.numbers, return_inverse=True)[1]
+
+
+def _column_of(constraint, roles):
+    """The role and the number of the column that a constraint is about; None if not given."""
+    role, column = constraint.needed_role() or "sensitive", getattr(constraint, "column", None)
+    if role != "sensitive" and (role in roles or role == "unit"):
+        return role, roles[role].only() if role in roles else None
+    if constraint.is_about_amounts and "" in roles and roles[""].has(column):
+        return "", roles[""].number_of(column)
+    number = roles["sensitive"].number_of(column) if "sensitive" in roles else None
+    return "sensitive", number
+
+
+def _facts_of_column(groups, values, words, demands, distance):
     homogeneous, one_known = homogeneity_of_both(groups, values)
     return SensitiveFacts(
         words=words,
         homogeneous=homogeneous,
         one_known=one_known,
         n_values=diversity(groups, values),
-        entropy=rounded_down(entropy, decimals=1),
-        closeness=rounded_up(distance),
-        demands=[_demand(each, groups, values, words) for each in constraints],
+        entropy=rounded_down(diversity(groups, values, kind="entropy"), decimals=1),
+        closeness=rounded_up(closeness(groups, values, distance=distance)),
+        demands=demands,
     )
 
 
-def _demand(constraint, groups, values, words):
-    rule = Rule(constraint, constraint.describe(words), *constraint.prepare(values))
-    return Demand(rule.name, bool(rule.is_met(groups).all()))
+def _demand(constraint, groups, units, columns, number, role):
+    if columns is None:
+        column = getattr(constraint, "column", None)
+        words = f"{role} column" + ("" if column is None else f" {column!r}")
+        name = f"{_demanded(constraint)} of the {words}"
+        needs = "units" if role == "unit" else "sensitive values"
+        return Demand(name, None, f"Not checked, for lack of {needs}: {name}.")
+    words = columns.words(number)
+    name = f"{_demanded(constraint)} of the {words}"
+    values, table = constraint.prepare(columns.values(number))
+    figures = constraint.measure_groups(groups, constraint.with_units(values, units), table)
+    if not constraint.accepts_each(figures).all():
+        return Demand(name, False, f"A group violates what was demanded: {name}.")
+    if constraint.front is None:
+        return Demand(name, True, f"Every group satisfies {name}.")
+    worst = (max if constraint.is_worse_if_larger else min)(figures.tolist())
+    return Demand(name, True, f"{words[0].upper()}{words[1:]}: {constraint.in_words(worst)}.")
+
+
+def _demanded(constraint):
+    """What was demanded, in words; a constraint of a user has no others than its call."""
+    front = constraint.front
+    if front is None:
+        return constraint.describe("").removesuffix(" of the ")
+    others = [
+        f"{option.parameter} {value}"
+        for option in front.options[1:]
+        if (value := getattr(constraint, option.parameter)) != option.default
+    ]
+    choice = front.choice.format(f"{constraint.demanded:g}")
+    words = ", ".join([choice[0].lower() + choice[1:], *others])
+    return f"{front.title} ({words})"

@@ -55,14 +55,39 @@ class Rounded:
 
 
 @dataclass(frozen=True)
+class Moments:
+    """Mean and standard deviation of a column."""
+
+    name: str
+    mean: Rounded
+    standard_deviation: Rounded
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """The correlation of two columns."""
+
+    columns: tuple[str, str]
+    change: Rounded
+
+
+@dataclass(frozen=True)
 class UtilityFacts:
     """What a report states about utility."""
 
-    names: list[str]
-    means: list[Rounded]
-    deviations: list[Rounded]
-    correlations: list[tuple[str, str, Rounded]]
     propensity_ratio: float
+    columns: list[Moments]
+    correlations: list[Correlation]
+
+
+@dataclass(frozen=True)
+class Term:
+    """A coefficient before and after, and how far both intervals overlap, at most 1."""
+
+    term: str
+    before: Interval
+    after: Interval
+    overlap: float
 
 
 @dataclass(frozen=True)
@@ -70,9 +95,8 @@ class Analysis:
     """A regression before and after; `why_not` says why there is none."""
 
     formula: str
-    terms: list[tuple[str, Interval, Interval, float]]
-    n_records: int = 0
-    why_not: str = ""
+    terms: list[Term]
+    why_not: str | None = None
 
 
 @dataclass(frozen=True)
@@ -125,15 +149,12 @@ def measure_utility(pair: Pair, names: list[str], fewest: int, units: Array | No
         if is_line
     ]
     shown = [(~np.isnan(before)).sum() >= fewest for _, before, _ in on_a_line]
-    names = [name for name, _, _ in compress(on_a_line, shown)]
-    moments = [_moments(before, after, units) for _, before, after in compress(on_a_line, shown)]
-    return UtilityFacts(
-        names=names,
-        means=[mean for mean, _ in moments],
-        deviations=[deviation for _, deviation in moments],
-        correlations=_correlations([X[:, shown] for X in pair.numbers()], names, units),
-        propensity_ratio=propensity_ratio(pair),
-    )
+    columns = [
+        Moments(name, *_moments(before, after, units))
+        for name, before, after in compress(on_a_line, shown)
+    ]
+    tables, names = [X[:, shown] for X in pair.numbers()], [one.name for one in columns]
+    return UtilityFacts(propensity_ratio(pair), columns, _correlations(tables, names, units))
 
 
 def _moments(values: Floats, released: Floats, units: Array | None) -> tuple[Rounded, Rounded]:
@@ -157,9 +178,7 @@ def _moments(values: Floats, released: Floats, units: Array | None) -> tuple[Rou
     return mean, Rounded(rounded(spread, step), rounded(after, step), step)
 
 
-def _correlations(
-    tables: list[Floats], names: list[str], units: Array | None
-) -> list[tuple[str, str, Rounded]]:
+def _correlations(tables: list[Floats], names: list[str], units: Array | None) -> list[Correlation]:
     """Correlations before and after of the pairs of columns where they differ most."""
     scaled = [_standardized(table) for table in tables]
     n = len(scaled[0])
@@ -174,7 +193,7 @@ def _correlations(
         size = max((1 - r**2) / np.sqrt(n), largest_change(influence, units), 0.01)
         step = step_above(size)
         both = Rounded(rounded(r, step), rounded(after[i, j], step), step)
-        found.append((names[i], names[j], both))
+        found.append(Correlation((names[i], names[j]), both))
     return found
 
 
@@ -259,11 +278,11 @@ def analyze(
         known = ~np.isnan(X).any(axis=1) & ~np.isnan(y)
         people = known.sum() if units is None else len(np.unique(units[known]))
         if len(labels) > MOST_TERMS or people < RECORDS_PER_TERM * len(labels):
-            return Analysis(shown, [], int(known.sum()), "there are too few records for its terms")
+            return Analysis(shown, [], "there are too few records for its terms")
         fits.append(_least_squares(X[known], y[known], None if units is None else units[known]))
     if any(fit is None for fit in fits):
-        return Analysis(shown, [], why_not="its terms determine each other in one of both tables")
-    return Analysis(shown, _compared(labels, *fits), int(known.sum()))
+        return Analysis(shown, [], "its terms determine each other in one of both tables")
+    return Analysis(shown, _compared(labels, *fits))
 
 
 def _coded(
@@ -329,14 +348,11 @@ def _least_squares(X: Floats, y: Floats, units: Array | None) -> Any:
     return weights / scales, half / scales, steps
 
 
-def _compared(
-    labels: list[str], before: Any, after: Any
-) -> list[tuple[str, Interval, Interval, float]]:
+def _compared(labels: list[str], before: Any, after: Any) -> list[Term]:
     terms = []
     for j, label in enumerate(labels):
-        step = before[2][j]
-        one, other = (_interval(fit[0][j], fit[1][j], step) for fit in (before, after))
-        terms.append((label, one, other, overlap(one, other)))
+        one, other = (_interval(fit[0][j], fit[1][j], before[2][j]) for fit in (before, after))
+        terms.append(Term(label, one, other, round(overlap(one, other), 2)))
     return terms
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_microagg import TableAggregator
+from sk_microagg import MicroAggregator, TableAggregator
 from sk_microagg.report import make_report
 from sk_microagg.report._utility import _moments, analyze
 
@@ -22,7 +22,8 @@ def figures(X, y):
     assert len(regression.terms) == 3
     moments = [(each.before, each.step) for each in _moments(y, y, None)]
     return moments + [
-        (one.estimate, one.low, one.high, one.step) for _, one, _, _ in regression.terms
+        (one.before.estimate, one.before.low, one.before.high, one.before.step)
+        for one in regression.terms
     ]
 
 
@@ -84,3 +85,65 @@ def test_a_value_that_few_people_have_is_not_told(n_known):
     told = json.dumps(report.to_dict()) + report.to_html().replace(",", "")
     assert "98765" not in told
     assert "size" in json.dumps(report.to_dict()["utility"])
+
+
+# Changes of a value that are tried on whole reports, in standard deviations.
+STEPS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+def leaves(document, path=""):
+    """Each figure or text of a document, by its place."""
+    if isinstance(document, dict | list):
+        pairs = document.items() if isinstance(document, dict) else enumerate(document)
+        for name, part in pairs:
+            yield from leaves(part, f"{path}/{name}")
+    elif not path.endswith("/written"):
+        yield path, document
+
+
+def widths_of(aggregator, X, release):
+    """By the place of a figure, how many values of a record agree with it, in deviations."""
+    documents = {}
+    for change in (0.0, *STEPS, *(-step for step in STEPS)):
+        other = X.copy()
+        other.iloc[0, 0] += change * X["y"].std()
+        report = make_report(aggregator, other, release, analysis="y ~ a + b", scenario={})
+        documents[change] = dict(leaves(report.to_dict()))
+    return {
+        path: sum(
+            next((s for s in STEPS if documents[sign * s].get(path) != true), STEPS[-1])
+            for sign in (-1, 1)
+        )
+        for path, true in documents[0.0].items()
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_tables", "n_records"),
+    [(2, 2), pytest.param(20, 20, marks=pytest.mark.release)],
+    ids=["thinned", "full"],
+)
+def test_no_figure_of_a_whole_report_gives_a_value(monkeypatch, n_tables, n_records):
+    # An intruder knows the release and all other values, and tries values until the report agrees.
+    monkeypatch.setattr("sk_microagg.report._report.render", lambda *_, **__: "")
+    monkeypatch.setattr("sk_microagg.metrics._attribute_inference.N_TREES", 5)
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)
+        n = (100, 300)[seed % 2]
+        a, b = rng.normal(size=(2, n)) if seed % 4 < 2 else rng.lognormal(size=(2, n))
+        X = pd.DataFrame({"y": a - 0.5 * b + rng.normal(size=n), "a": a, "b": b})
+        for record in rng.choice(n, n_records, replace=False):
+            # The record that is attacked comes first.
+            order = np.r_[record, np.delete(np.arange(n), record)]
+            table = X.iloc[order].reset_index(drop=True)
+            aggregator = MicroAggregator(k=5, refiner=None)
+            release = aggregator.fit_transform(table)
+            widths = widths_of(aggregator, table, release)
+            # What a report calls a guess is within a tenth of a deviation.
+            assert min(widths.values()) >= 0.1, (seed, record, min(widths, key=widths.get))
+            finer = [
+                p for p in widths if p.startswith(("/utility/col", "/utility/cor", "/analyses"))
+            ]
+            assert finer
+            assert min(map(widths.get, finer)) >= 0.5

@@ -96,18 +96,18 @@ def test_an_analysis_survives_or_not(people):
     columns["sex"] = (people["sex"].to_numpy(dtype=object),) * 2
     columns["town"] = (people["town"].to_numpy(dtype=object),) * 2
     same = analyze("income ~ age + sex", columns, 5, None, str)
-    assert [(term, share) for term, *_, share in same.terms] == [
+    assert [(one.term, one.overlap) for one in same.terms] == [
         ("(intercept)", 1),
         ("age", 1),
         (f"sex: {people['sex'].value_counts().index[1]}", 1),
     ]
-    assert same.terms[1][1].low <= 0.5 <= same.terms[1][1].high
+    assert same.terms[1].before.low <= 0.5 <= same.terms[1].before.high
     shuffled = RNG.permutation(columns["age"][0])
     lost = analyze("income ~ age", {**columns, "age": (columns["age"][0], shuffled)}, 5, None, str)
-    assert lost.terms[1][-1] <= 0
+    assert lost.terms[1].overlap <= 0
     # A town of few people is not named.
     towns = analyze("income ~ town", columns, 5, None, str)
-    assert not any("Hof" in term for term, *_ in towns.terms)
+    assert not any("Hof" in term for term in (one.term for one in towns.terms))
 
 
 def test_why_there_is_no_analysis(people):
@@ -175,7 +175,7 @@ def test_people_outside_the_table_are_attacked_as_well(report):
     compared = [attack for attack in attacks if attack["others"] is not None]
     assert [attack["goal"] for attack in compared] == ["singling out", "linkability"] + [
         "inference"
-    ] * 3
+    ] * 4
     for attack in compared:
         for name in ("success", "others", "by_chance"):
             interval = attack[name]["interval"]

@@ -80,13 +80,13 @@ def report(searched, release, small_attacks):
 def test_facts_of_numbers(path, report, searched, release):
     assert report.save(path) == path
     page = read(path)
-    assert page.row("Records") == ["150"]
-    assert page.row("Columns anonymized") == ["3: age, weight, visits"]
+    assert page.row("Table") == ["150 records"]
+    assert page.row("Anonymized") == ["3 columns: age, weight, visits"]
     assert page.row("k achieved") == ["4", "requested: 4"]
     smallest = searched.group_sizes_.min()
     assert page.row("Groups") == [str(searched.n_groups_), f"smallest: {smallest} records"]
     assert page.row("Information loss")[0] == percent(searched.information_loss_)
-    assert page.row("Groups built by") == ["MDAV()"]
+    assert page.row("Groups built by") == ["mdav"]
     assert page.row("Groups refined by") == ["IteratedLocalSearch(max_iter=50)"]
     assert page.row("Columns scaled by") == ["StandardScaler()"]
 
@@ -104,8 +104,8 @@ def test_facts_of_numbers(path, report, searched, release):
         values = PATIENTS[[name]].to_numpy(dtype=float)
         loss = information_loss(values, searched.labels_)
         row = page.row(name)
-        assert row[:2] == [percent(loss), percent(changes["variance_ratio"][j])]
-        assert row[4] == signed(changes["median_change"][j], decimals=1)
+        assert row[0] == percent(loss)
+        assert row[3] == signed(changes["median_change"][j], decimals=1)
         # After its mean and deviation.
         assert page.row(name, 3) == [whole_percent(near[j]), whole_percent(ranks[j])]
     assert f"{correlation_change(PATIENTS, release).largest:.2f} at most" in "".join(page.text)
@@ -357,7 +357,7 @@ def test_tables(path, table):
 @pytest.mark.usefixtures("no_pictures")
 def test_column_names_of_the_estimator(path, searched, release):
     make_report(searched, PATIENTS.to_numpy(), release).save(path)
-    assert read(path).row("Columns anonymized") == ["3: age, weight, visits"]
+    assert read(path).row("Anonymized") == ["3 columns: age, weight, visits"]
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -366,7 +366,7 @@ def test_one_column(path):
     aggregator = MicroAggregator(k=4, builder="cbfs")
     make_report(aggregator, column, aggregator.fit_transform(column)).save(path)
     page = read(path)
-    assert page.row("Groups built by") == ["Optimal1D()"]
+    assert page.row("Groups built by") == ["optimal_1d"]
     assert page.row("Groups refined by") == ["none"]
 
 
@@ -378,7 +378,7 @@ def test_dask(path):
     page = read(path)
     smallest = f"smallest: {aggregator.group_sizes_.min()} records"
     assert page.row("Groups") == [str(aggregator.n_groups_), smallest]
-    assert page.row("Groups built by") == ["MDAV()"]
+    assert page.row("Groups built by") == ["mdav"]
 
 
 @pytest.mark.slow

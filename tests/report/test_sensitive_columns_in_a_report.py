@@ -115,23 +115,24 @@ def test_constraints_units_and_strata(report):
     release = aggregator.fit_transform(X, **roles)
     page = report(aggregator, release, **roles)
     text = text_of(page)
-    diverse = "LDiversity(l=2) of the sensitive column 'diagnosis'"
-    close = "TCloseness(t=0.4) of the sensitive column 'salary'"
-    shared = "UnitShare(at_most=0.25) of the unit column 'patient'"
-    assert page.row("Constraints on groups") == [f"{diverse}; {close}; {shared}"]
+    diverse = "sensitive column 'diagnosis'"
+    close = "sensitive column 'salary'"
     assert page.row("Strata") == ["2; no group has records of two strata"]
     n_units = units_per_group(aggregator.labels_, UNIT)
     assert n_units >= K
-    words = (
-        f"each group has records of at least {n_units} different units, and one unit has at most"
-    )
-    most = rounded_up(unit_share(aggregator.labels_, UNIT))
-    assert page.row("Units") == [f"{words} {most:.0%} of them"]
     assert f"{GOOD}Every group has records of at least {n_units} different units." in text
-    for name in (diverse, close):
-        assert f"{GOOD}Every group satisfies {name}." in text
-        assert f"{name} was requested, and holds in every group." in text
-    assert f"{GOOD}Every group satisfies {shared}." in text
+    verdicts = {
+        diverse: "every group has at least 2 different values; 2 demanded",
+        close: "the distance of a group from the table is at most 0.",
+        "unit column 'patient'": "of the rows of a group belong to one of them; 0.25 demanded",
+    }
+    for name, words in verdicts.items():
+        assert re.search(rf"{GOOD}{name.capitalize()}: [a-z0-9% ]*{words}", text)
+    for title, name in (
+        ("L-diversity (at least 2)", diverse),
+        ("T-closeness (at most 0.4)", close),
+    ):
+        assert f"{title} of the {name} was requested, and holds in every group." in text
     assert "They count records, not units" in text
     assert "fit_transform(X, sensitive=sensitive, unit=unit, strata=strata)" in text
     assert BAD not in text
@@ -183,10 +184,13 @@ def test_a_constraint_on_units_that_are_not_given_is_not_checked(report):
     aggregator = MicroAggregator(K, privacy=UnitShare(0.25))
     release = aggregator.fit_transform(X, unit=UNIT)
     text = text_of(report(aggregator, release))
-    assert f"{BAD}Not checked, for lack of units: UnitShare(at_most=0.25) of the unit" in text
+    assert f"{BAD}Not checked, for lack of units: unit share (at most 0.25) of the unit" in text
     people = np.repeat(np.arange(20), 6)
     text = text_of(report(aggregator, release, unit=people))
-    assert f"{BAD}A group violates UnitShare(at_most=0.25) of the unit column." in text
+    assert (
+        f"{BAD}A group violates what was demanded: unit share (at most 0.25) of the unit column."
+        in text
+    )
 
 
 @pytest.mark.slow
@@ -198,9 +202,9 @@ def test_what_does_not_hold_is_marked(report, plain):
     people = np.arange(N) // 60
     page = report(aggregator, release, sensitive=SENSITIVE["diagnosis"], unit=people)
     text = text_of(page)
-    name = "LDiversity(l=2) of the sensitive column 'diagnosis'"
-    assert f"{BAD}A group violates {name}." in text
-    assert f"{name} was requested, but a group violates it." in text
+    name = "l-diversity (at least 2) of the sensitive column 'diagnosis'"
+    assert f"{BAD}A group violates what was demanded: {name}." in text
+    assert f"L{name[1:]} was requested, but a group violates it." in text
     assert re.search(rf"{BAD}A group has records of only 1 different unit: k = {K} was", text)
 
 
@@ -221,8 +225,8 @@ def test_constraints_that_cannot_be_checked(report):
     aggregator = MicroAggregator(K, privacy=LDiversity(2, column="diagnosis"))
     release = aggregator.fit_transform(X, sensitive=SENSITIVE)
     page = report(aggregator, release)
-    words = "Not checked, for lack of sensitive values: LDiversity(l=2) of the sensitive column"
-    assert f"{BAD}{words} 'diagnosis'." in text_of(page)
+    name = "l-diversity (at least 2) of the sensitive column 'diagnosis'"
+    assert f"{BAD}Not checked, for lack of sensitive values: {name}." in text_of(page)
     assert WARNING in text_of(page)
 
 
