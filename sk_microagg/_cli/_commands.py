@@ -27,10 +27,12 @@ def anonymize(options: Namespace) -> None:
         facts = {"certificate": Option("certificate", options.certificate)}
         facts |= {name: Option(name) for name in ("quiet", "report")}
         raise RequestError("needs", text, **facts)
-    read_earlier = None
+    reader = None
     if options.earlier:
         from sk_microagg._cli._risk import read_earlier
-    request = TypedRequest.from_options(options, read_earlier)
+
+        reader = read_earlier
+    request = TypedRequest.from_options(options, reader)
     with CommandProgress(not options.quiet and not options.json, options.json) as progress:
         summary = release_file(request, progress=progress)
     if options.quiet:

@@ -104,7 +104,7 @@ def measure_attacks(
 ) -> AttackFacts:
     """Attack a release of columns with these names."""
     n_records = len(pair.original)
-    asked = draw_records(n_records, MOST_ASKED)
+    asked: Any = draw_records(n_records, MOST_ASKED)
     everybody = np.zeros(n_records, dtype=np.intp)
     sensitive = dict(_guessed_columns(refit["roles"]["sensitive"], n_records))
     extras = {name: (values, values, is_line) for name, (values, is_line) in sensitive.items()}
@@ -284,8 +284,8 @@ def compare_with_others(
         name: (values[members], values[np.concatenate([members, held_out])], is_line)
         for name, (values, is_line) in others.items()
     }
-    for column, *guess in _guesses(both, names, extras, asked, n_others, estimator, most):
-        found.append(compared("inference", column, *guess))
+    guesses = _guesses(both, names, extras, asked, n_others, estimator, most)
+    found += [compared("inference", *guess) for guess in guesses]
     return ComparedFacts(found, n_members, n_others)
 
 
@@ -314,12 +314,12 @@ def with_interval(share, n_asked, fewest, n_independent=None) -> Told:
     return Told(words, wilson(share, n_independent or n_asked), share)
 
 
-def due_to_release(success: Told, control: Told) -> Told:
+def due_to_release(success: Any, control: Any) -> Told:
     """The share of what fails on others that succeeds on people in the table, with its interval.
 
     That is Anonymeter's privacy risk, with its propagation of errors.
     """
-    if success.value is None or control.value in (None, 1.0):
+    if success.interval is None or control.interval is None or control.value == 1:
         return Told("not shown")
     (low, high), (low_of_others, high_of_others) = success.interval, control.interval
     left = 1 - control.value

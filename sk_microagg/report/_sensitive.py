@@ -84,7 +84,9 @@ def facts_beyond_k(
         n_units, share = units_per_group(groups, units), unit_share(groups, units)
         share, is_large = rounded_up(share), is_share_large(share, estimator.k)
     columns = [] if sensitive is None else roles["sensitive"].all_values()
-    demands, others, distances = [[] for _ in columns], [], {}
+    demands: list[list[Demand]] = [[] for _ in columns]
+    others: list[Demand] = []
+    distances: dict[Any, Any] = {}
     for constraint in as_constraints(getattr(estimator, "privacy", None)):
         role, number = _column_of(constraint, roles)
         demand = _demand(constraint, groups, units, roles.get(role), number, role)
