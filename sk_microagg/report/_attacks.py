@@ -278,13 +278,13 @@ def compare_with_others(
     found = [_singling_out(both, n_others, *of_sample)]
     if len(pair.names) > 1:
         attack = AttributeAttack(both, asked, n_others)
-        linked = _linked(attack, getattr(estimator, "n_jobs", None))
-        found.append(compared("linkability", None, None, *linked, attack.is_member))
+        hits, by_chance = _linked(attack, getattr(estimator, "n_jobs", None))
+        found.append(compared("linkability", None, None, hits, by_chance, attack.is_member))
     extras = {
         name: (values[members], values[np.concatenate([members, held_out])], is_line)
         for name, (values, is_line) in others.items()
     }
-    guesses = _guesses(both, names, extras, asked, n_others, estimator, most)
+    guesses: Any = _guesses(both, names, extras, asked, n_others, estimator, most)
     found += [compared("inference", *guess) for guess in guesses]
     return ComparedFacts(found, n_members, n_others)
 
