@@ -204,7 +204,7 @@ def target_of(target: Any, X: TableLike, unchanged: Any, estimator: Any) -> Any:
 
 
 def measure_membership(
-    X: Any, estimator: Any, target: Any, roles: dict[Any, Any], pair: Pair
+    X: Any, estimator: Any, target: Any, pair: Pair, roles: dict[Any, Any]
 ) -> MembershipFacts:
     """Train forests on one half of the records and on its release; attack both."""
     name = getattr(target, "name", None)
