@@ -56,7 +56,7 @@ class TypedRequest(ReleaseRequest):
         found = found_columns(self.typed, list(names))
         request = ReleaseRequest(**plain | found, privacy=self.privacy)
         command = command_line(request, names, hides=True)
-        earlier = self.read_earlier(request) if request.earlier else []
+        earlier = self.earlier if self.read_earlier is None else self.read_earlier(request)
         return request.replace(command=command, earlier=earlier).resolve(names)
 
 

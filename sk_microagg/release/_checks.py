@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,13 @@ from sk_microagg.files._format import (
 from sk_microagg.files._messages import (
     Option,
     RequestError,
+    bad_input_as_request_error,
     one_line,
     require,
 )
 from sk_microagg.release._demands import check_demands
-from sk_microagg.release._plan import check_method, check_refiner_keeps_constraints
-from sk_microagg.release._request import ReleaseRequest, check_values
+from sk_microagg.release._plan import Plan, check_method, check_refiner_keeps_constraints
+from sk_microagg.release._request import ReleaseRequest, check_values, unknown_column
 
 # What only a table in memory can be asked for.
 IN_MEMORY = (
@@ -138,20 +138,47 @@ def read_scenario(request: ReleaseRequest) -> Any:
         raise RequestError("bad_scenario", "{scenario}: {why}", **facts) from error
 
 
-def check_analyses(formulas: Sequence[str], released: Sequence[str]) -> None:
-    """Raise unless formulas name columns of the release."""
-    for formula in formulas:
-        from sk_microagg.report._utility import parse_formula  # Few need it.
+def check_report(plan: Plan) -> Any:
+    """Raise before a release is made if its report cannot be; return the scenario."""
+    request, roles = plan.request, plan.roles
+    if not request.report:
+        return None
+    scenario, anonymized = read_scenario(request), [column.name for column in plan.known]
+    named = [*anonymized, *roles.unchanged, *roles.dropped]
+    named += [] if roles.weight is None else [roles.weight]
+    for name in () if scenario is None else scenario.reasons:
+        if name not in named:
+            raise unknown_column("scenario", name, named)
+    if request.analysis:
+        _check_analyses(plan)
+    if request.earlier:
+        from sk_microagg.report._facts import check_earlier  # Few need it.
 
+        with bad_input_as_request_error(Option("earlier")):
+            check_earlier(request.earlier, anonymized, plan.people_as_text()["unit"])
+    return scenario
+
+
+def _check_analyses(plan: Plan) -> None:
+    """Raise unless formulas name columns of the release, and explain numbers."""
+    from sk_microagg.report._utility import parse_formula  # Few need it.
+
+    numbers = [column.name for column in plan.known if column.kind in ("number", "date")]
+    numbers += list(plan.unchanged_numbers)
+    released = [*(column.name for column in plan.known), *plan.roles.unchanged]
+    for formula in plan.request.analysis:
         try:
             response, terms = parse_formula(formula)
         except ValueError as error:
             raise RequestError("bad_formula", "{why}", why=one_line(error)) from error
+        facts = {"analysis": Option("analysis", formula)}
         for name in (response, *terms):
             if name not in released:
                 text = "{analysis} names {name!r}, which is none of the released columns."
-                facts = {"analysis": Option("analysis", formula), "name": name}
-                raise RequestError("unknown_column", text, name, **facts)
+                raise RequestError("unknown_column", text, name, name=name, **facts)
+        if response not in numbers:
+            text = "{analysis} explains {name!r}, which must hold numbers or dates."
+            raise RequestError("no_number", text, response, name=response, **facts)
 
 
 def check_level(level: int, k: int) -> None:

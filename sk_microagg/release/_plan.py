@@ -28,7 +28,7 @@ DEFAULTS = MicroAggregator().get_params()
 REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 
 # What only groups that are released as averages can be asked for.
-FOR_AVERAGES = ("categories", "decimals", "target")
+FOR_AVERAGES = ("categories", "decimals", "target", "analysis")
 
 # What KAIM does not take.
 NOT_FOR_KAIM = ("builder", "certificate", "column_weights", "weight")
@@ -73,6 +73,12 @@ class Plan:
     def unchanged(self) -> pd.DataFrame:
         """The cells of columns that are released unchanged, as text."""
         return self.table.as_text(self.roles.unchanged)
+
+    @cached_property
+    def unchanged_numbers(self) -> pd.DataFrame:
+        """Those of them that hold numbers or dates, as numbers, if there are analyses."""
+        names = self.roles.unchanged if self.request.analysis else []
+        return self.table.values(names, self.declared).select_dtypes("number")
 
     def make_estimator(self, verbose: int = 0) -> Any:
         return make_estimator(

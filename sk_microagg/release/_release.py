@@ -39,11 +39,10 @@ from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._loss import certify
 from sk_microagg.release._cautions import singled_out, warn_of_columns
 from sk_microagg.release._checks import (
-    check_analyses,
     check_level,
+    check_report,
     check_request,
     check_targets,
-    read_scenario,
 )
 from sk_microagg.release._demands import warn_of_large_units, warnings_as_messages
 from sk_microagg.release._plan import Plan
@@ -62,7 +61,7 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     progress.show(f"reading {name_of_input(request.input)}")
     plan = Plan.from_request(request, read_table(request.input, format))
     request, roles, demands = plan.request, plan.roles, plan.demands
-    check_analyses(request.analysis, [*roles.quasi_identifiers, *roles.unchanged])
+    scenario = check_report(plan)
     estimator = plan.make_estimator(verbose=int(progress.is_shown))
     warn_of_columns(plan, progress)
     hints = hint_at_codes(plan.columns, plan.declared, is_typed=not plan.table.is_text)
@@ -92,7 +91,7 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     interrupted += [] if is_complete else [PROOF_INTERRUPTED]
     if make_report is not None:
         progress.show(f"writing {request.report}")
-        _write_report(make_report, plan, records, released, estimator, certificate)
+        _write_report(make_report, plan, records, released, estimator, certificate, scenario)
     fewest = fewest_records(request.k, demands.units())
     return summarize(
         estimator,
@@ -171,6 +170,7 @@ def _write_report(
     released: pd.DataFrame,
     estimator: Any,
     certificate: Any,
+    scenario: Any,
 ) -> None:
     request = plan.request
     try:
@@ -181,10 +181,10 @@ def _write_report(
                 *(with_dates(frame, plan.known) for frame in (records, released)),
                 source=Path(name_of_input(request.input)).name,
                 certificate=certificate,  # The report does not repeat the proof.
-                scenario=read_scenario(request),
+                scenario=scenario,
                 analysis=request.analysis,
                 command=request.command,
-                unchanged=plan.unchanged,
+                unchanged=plan.unchanged.assign(**plan.unchanged_numbers),
                 dropped=plan.roles.dropped,
                 target=plan.target(),
                 kinds={column.name: column.kind for column in plan.known},

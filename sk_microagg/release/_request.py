@@ -281,7 +281,7 @@ class ReleaseRequest:
             self._set(name, None if value is None else str(value))
         if isinstance(self.analysis, str):
             self._set("analysis", [self.analysis])
-        for name in (*LISTS, "na", "erase", "analysis"):
+        for name in (*LISTS, "na", "erase", "analysis", "earlier"):
             value = getattr(self, name)
             if isinstance(value, str):
                 raise TypeError(f"{name}={value!r} must be a list of str.")

@@ -317,17 +317,20 @@ def with_interval(share, n_asked, fewest, n_independent=None) -> Told:
 def due_to_release(success: Any, control: Any) -> Told:
     """The share of what fails on others that succeeds on people in the table, with its interval.
 
-    That is Anonymeter's privacy risk, with its propagation of errors.
+    That is Anonymeter's privacy risk; as there, its interval is computed from the centers and the
+    widths of Wilson's, by propagation of errors.
     """
     if success.interval is None or control.interval is None or control.value == 1:
         return Told("not shown")
-    (low, high), (low_of_others, high_of_others) = success.interval, control.interval
-    left = 1 - control.value
-    due = (success.value - control.value) / left
-    error = np.hypot(high - low, (high_of_others - low_of_others) * (1 - due)) / left / 2
-    due, ends = max(due, 0.0), (max(due - error, 0.0), min(max(due + error, 0.0), 1.0))
+    due = max((success.value - control.value) / (1 - control.value), 0.0)
+    (center, error), (of_others, error_of_others) = (
+        ((high + low) / 2, (high - low) / 2) for low, high in (success.interval, control.interval)
+    )
+    middle = (center - of_others) / (1 - of_others)
+    error = np.hypot(error, error_of_others * (1 - middle)) / (1 - of_others)
+    ends = np.clip([min(middle - error, due), max(middle + error, due)], 0.0, 1.0)
     due = rounded_share(due)
-    return Told(whole_percent(due), tuple(map(rounded_share, ends)), due)
+    return Told(whole_percent(due), tuple(map(rounded_share, ends.tolist())), due)
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:

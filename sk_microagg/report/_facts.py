@@ -1,5 +1,6 @@
 """The facts that a report states."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import zip_longest
@@ -35,6 +36,7 @@ from sk_microagg._utils._tables import (
     has_numbers,
     missing_cells,
 )
+from sk_microagg._utils._typing import TableLike
 from sk_microagg.encoding._frames import is_missing
 from sk_microagg.generalization._generalizer import loss_of_release, releases_intervals
 from sk_microagg.metrics import (
@@ -198,11 +200,19 @@ def _joint(X, release, estimator, about):
     """How many people share all of their rows, with earlier releases; None if fewer than k."""
     if not about["earlier"]:
         return None
-    if about["unit"] is None:
+    tables, people = check_earlier(about["earlier"], column_names(X), about["unit"])
+    level = joint_anonymity([release, *tables], people)
+    return {"releases": len(people), "people": level if level >= estimator.k else None}
+
+
+def check_earlier(
+    earlier: Sequence[tuple[TableLike, TableLike]], names: list[str], unit: TableLike | None
+) -> tuple[list, list]:
+    """The columns of earlier releases, and whose rows those of all releases are, today's first."""
+    if unit is None:
         raise ValueError("earlier needs unit: who each record belongs to.")
-    names = column_names(X)
-    tables = [release]
-    for number, (table, _) in enumerate(about["earlier"]):
+    tables, people = [], [_people(unit)]
+    for number, (table, others) in enumerate(earlier):
         if hasattr(table, "columns"):
             missing = [name for name in names if name not in column_names(table)]
             if missing:
@@ -212,15 +222,16 @@ def _joint(X, release, estimator, about):
             places = [column_names(table).index(name) for name in names]
             table = _safe_indexing(as_table(table), places, axis=1)
         tables.append(table)
-    people = [
-        [name_of(value) for value in np.asarray(unit, dtype=object).reshape(-1)]
-        for unit in (about["unit"], *(unit for _, unit in about["earlier"]))
-    ]
-    for number, others in enumerate(people[1:]):
-        if {*people[0]}.isdisjoint(others):
+        people.append(_people(others))
+        if len(people[-1]) != len(row_classes(table, "earlier")):
+            raise ValueError(f"earlier[{number}] must name a person for each row of its table.")
+        if {*people[0]}.isdisjoint(people[-1]):
             raise ValueError(f"earlier[{number}] has nobody of unit: it must name people alike.")
-    level = joint_anonymity(tables, people)
-    return {"releases": len(tables), "people": level if level >= estimator.k else None}
+    return tables, people
+
+
+def _people(unit):
+    return [name_of(value) for value in np.asarray(unit, dtype=object).reshape(-1)]
 
 
 def _analyses(formulas, pair, unchanged, fewest, units):

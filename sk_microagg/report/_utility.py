@@ -268,7 +268,10 @@ def analyze(
     shown = f"{show(response)} ~ {' + '.join(map(show, terms))}"
     labels, designs = ["(intercept)"], [[np.ones(len(part))] for part in columns[response]]
     for name in terms:
-        for label, *parts in _coded(name, *columns[name], fewest, units, show):
+        coded = [*_coded(name, *columns[name], fewest, units, show)]
+        if not coded:
+            return Analysis(shown, [], f"{show(name)} has no two values that enough people share")
+        for label, *parts in coded:
             labels.append(label)
             for design, part in zip(designs, parts, strict=True):
                 design.append(part)
@@ -301,8 +304,6 @@ def _coded(
     common = [
         values[j] for j in np.argsort(-np.bincount(codes), kind="stable") if people[j] >= fewest
     ]
-    if not common:
-        raise ValueError(f"Column {name!r} has no category that enough people share.")
     both = []
     for cells in (before, after):
         texts = np.array(["" if cell is None else str(cell) for cell in cells], dtype=object)

@@ -119,6 +119,7 @@ def test_all_other_settings_are_read_back(on_posix):
         report="-r.html",
         scenario="folder/-s.toml",
         analysis=["income ~ age, in years", "a ~ `b + c`"],
+        earlier=[["old.csv", "its release.csv"], ["older.csv", "$y.csv"]],
         shuffle=True,
         overwrite=True,
         series="-s",
