@@ -266,8 +266,9 @@ def _roles(shown, estimator, mixed, about, scenario):
     reasons = {} if scenario is None else scenario.reasons
     reasons = {shown_name(name): text for name, text in reasons.items()}
     kinds = dict(zip(shown, mixed.kinds, strict=True)) if mixed is not None else {}
+    has_weights = isinstance(estimator, TableAggregator) and about["weight"] is not None
     found = [
-        (name, "quasi-identifier", _technique(estimator, kinds.get(name, "number")))
+        (name, "quasi-identifier", _technique(estimator, kinds.get(name, "number"), has_weights))
         for name in shown
     ]
     names = {role: _names(about[role]) for role in ("sensitive", "strata", "weight", "unit")}
@@ -290,15 +291,17 @@ def _roles(shown, estimator, mixed, about, scenario):
     return [(*each, reasons.get(each[0], "")) for each in found]
 
 
-def _technique(estimator, kind):
+def _technique(estimator, kind, has_weights):
     if releases_intervals(estimator):
         return "generalized to a category or interval that covers the group"
     if kind in ("category", "hierarchy", "boolean"):
         is_general = getattr(estimator, "categories", "mode") == "generalize"
-        return (
-            "lowest common node of the group" if is_general else "most frequent value of the group"
-        )
-    return f"{getattr(estimator, 'numbers', 'mean')} of the group"
+        if is_general:
+            return "lowest common node of the group"
+        most = "value of the largest total weight" if has_weights else "most frequent value"
+        return f"{most} of the group"
+    number = getattr(estimator, "numbers", "mean")
+    return f"{'weighted ' if has_weights and number == 'mean' else ''}{number} of the group"
 
 
 def _is_unique(classes):

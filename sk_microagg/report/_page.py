@@ -61,6 +61,11 @@ OF_TABLES = (
     "group."
 )
 
+KEPT = (
+    "In columns of weighted means without missing values, sums of weight × value stay as they are, "
+    "in each group and in the table, but for rounding."
+)
+
 
 def contents_of(estimator, facts, about, certificate):
     """All that a report says, apart from pictures."""
@@ -251,6 +256,8 @@ def method_of(estimator, facts):
         yield "Order of rows", "random" if published["shuffled"] else "that of the original"
     if strata is not None:
         yield "Strata", f"{strata:,}; no group has records of two strata"
+    if is_table and facts.has_weights and not is_generalized:
+        yield "Weights", KEPT
     if is_generalized or facts.mixed is not None:
         yield "Missing in the original", facts.missing
     if is_generalized and (estimator.labels_ < 0).any():

@@ -163,8 +163,10 @@ def test_weights_and_amounts(documented, years, tmp_path):
             assert 0 <= told - getattr(risk, figure) < 0.01 + 1e-9
     after = found["risk"]["after"]
     assert after["journalist"]["largest"] < after["prosecutor"]["largest"]
-    roles = {column["name"]: column["role"] for column in found["columns"]}
-    assert roles["w"] == "weight"
+    roles = {column["name"]: (column["role"], column["technique"]) for column in found["columns"]}
+    assert roles["w"] == ("weight", "mean of the group")
+    assert roles["age"] == ("quasi-identifier", "weighted mean of the group")
+    assert "sums of weight × value stay as they are" in found["method"]["Weights"]
     held = {one["name"]: one["holds"] for one in found["protection"]["constraints"]}
     assert held == {
         "dominance (at most 0.5) of the column 'income'": True,
