@@ -12,7 +12,7 @@ from marks import in_one_case
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg.metrics._pairs import Pair
 from sk_microagg.report import make_report
-from sk_microagg.report._attacks import wilson
+from sk_microagg.report._attacks import due_to_release, wilson, with_interval
 from sk_microagg.report._utility import (
     _least_squares,
     analyze,
@@ -143,6 +143,36 @@ def test_wilson_intervals():
     assert wilson(0.5, 100) == (0.4, 0.6)
     assert wilson(0.0, 100) == (0.0, 0.04)
     assert wilson(1.0, 100) == (0.96, 1.0)
+
+
+@in_one_case(
+    ["hits", "n", "others", "n_others"],
+    [(180, 240, 30, 60), (240, 240, 30, 60), (0, 400, 50, 100), (300, 2000, 100, 1000)],
+)
+def test_what_is_due_to_a_release_is_the_risk_of_anonymeter(hits, n, others, n_others):
+    """By its formulas (arXiv:2211.10459): both rates are the centers of Wilson intervals."""
+    found = due_to_release(*(with_interval(x / m, m, 1) for x, m in ((hits, n), (others, n_others))))
+    share, of_others = hits / n, others / n_others
+    assert found.value == pytest.approx(max((share - of_others) / (1 - of_others), 0), abs=0.02)
+
+    def rate(x, m):
+        z = 1.959964
+        spread = np.sqrt(x * (m - x) / m + z**2 / 4)
+        return (x + z**2 / 2) / (m + z**2), z * spread / (m + z**2)
+
+    (a, error), (c, error_of_others) = rate(hits, n), rate(others, n_others)
+    risk = (a - c) / (1 - c)
+    error = np.hypot(error / (1 - c), error_of_others * (1 - a) / (1 - c) ** 2)
+    ends = np.clip([risk - error, risk + error], 0, 1)
+    np.testing.assert_allclose(found.interval, ends, atol=0.025)
+    assert found.interval[0] <= found.value <= found.interval[1]
+
+
+def test_what_is_due_to_a_release_is_not_shown_of_a_few_people():
+    few, many, all_of_them = (with_interval(share, 100, 5) for share in (0.01, 0.5, 0.99))
+    assert few.interval is all_of_them.interval is None
+    for pair in ((few, many), (many, all_of_them)):
+        assert due_to_release(*pair) == ("not shown", None, None)
 
 
 @pytest.fixture(scope="module")
