@@ -143,10 +143,18 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
     classes = row_classes(release, "release") if pair is None else pair.classes
     class_sizes = np.bincount(classes)
     shown = [shown_name(name) for name in names]
+    # Before what takes time: these may raise.
+    quick = {
+        "roles": _roles(shown, estimator, mixed, about, scenario),
+        "published": _published(about),
+        "joint": _joint(X, release, estimator, about),
+        "analyses": _analyses(formulas, pair, unchanged, fewest, units),
+    }
     beyond_k = facts_beyond_k(classes, estimator, **roles, weight=about["weight"], amounts=X)
     about_unchanged, together = measure_unchanged(X, names, classes, unchanged, **roles)
     original = row_classes(X, "X")
     return Facts(
+        **quick,
         names=shown,
         n_records=len(columns[0]),
         n_groups=int(estimator.n_groups_),
@@ -170,16 +178,12 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
         if pair is None
         else measure_attacks(pair, estimator, shown, fewest, refit, units),
         utility=None if pair is None else measure_utility(pair, shown, fewest, units),
-        analyses=_analyses(formulas, pair, unchanged, fewest, units),
         scenario=None if scenario is None else scenario.as_dict(),
         risks=(
             IdentityRisks.measure(original, about["weight"], units, fewest),
             IdentityRisks.measure(together, about["weight"], units, least=beyond_k.unit_share),
         ),
-        roles=_roles(shown, estimator, mixed, about, scenario),
         source=None if about["source"] is None else printable(about["source"]),
-        published=_published(about),
-        joint=_joint(X, release, estimator, about),
         has_weights=about["weight"] is not None,
     )
 

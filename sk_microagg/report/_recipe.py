@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import platform
 import reprlib
-from dataclasses import dataclass, field
+from ast import literal_eval
 from inspect import signature
+from itertools import accumulate, takewhile
 from math import inf, isfinite
-from numbers import Integral, Number
+from numbers import Integral
 from pkgutil import resolve_name
 from types import SimpleNamespace
 from typing import Any
@@ -112,81 +113,70 @@ def _seed(seed):
     return int(seed) if isinstance(seed, Integral) else "generator"
 
 
-@dataclass
 class Writer:
     """Writes values as code, and notes what this code needs."""
 
-    imports: dict = field(default_factory=dict)
-    variables: list = field(default_factory=list)
+    def __init__(self) -> None:
+        self.imports: dict[str, set] = {}
+        self.variables: list[str] = []
 
     def call(self, estimator):
         """The constructor of an estimator, with the parameters that are not at their defaults."""
-        module = _public_module(type(estimator))
-        if module is not None:
-            self.imports.setdefault(module, set()).add(type(estimator).__name__)
-        return f"{type(estimator).__name__}({', '.join(self.arguments(estimator))})"
+        kind = type(estimator)
+        if (module := _public_module(kind)) is not None:
+            self.imports.setdefault(module, set()).add(kind.__name__)
+        return f"{kind.__name__}({', '.join(self.arguments(estimator))})"
 
     def arguments(self, estimator):
         """The parameters of an estimator that are not at their defaults, as code."""
+        defaults = signature(type(estimator)).parameters
         values = estimator.get_params(deep=False)
         return [
             f"{name}={self.value(name, values[name])}"
-            for name, parameter in signature(type(estimator)).parameters.items()
+            for name in defaults
             # How much is printed makes no difference.
-            if name != "verbose" and (name == "k" or not _is_default(values[name], parameter))
+            if name != "verbose" and (name == "k" or not _is_default(values[name], defaults[name]))
         ]
 
     def value(self, name, value):
-        """The value of a parameter, or a variable of its name."""
+        """The value of a parameter, or a variable of its name if it cannot or must not be shown."""
         try:
             if holds_values(name, value):
-                raise TypeError
+                raise ValueError
             return self._written(value)
-        except TypeError:
-            if name not in self.variables:
-                self.variables.append(name)
+        except (SyntaxError, ValueError):
+            self.variables += [] if name in self.variables else [name]
             return name
 
     def _written(self, value):
-        """A value as code; TypeError if it cannot be written."""
-        if isinstance(value, np.generic):
-            value = value.item()
-        elif isinstance(value, np.ndarray):
+        """A value as code; SyntaxError or ValueError if it cannot be written."""
+        if isinstance(value, np.generic | np.ndarray):
             value = value.tolist()
-        if isinstance(value, float) and not isfinite(value):
-            return f'float("{value}")'
-        if value is None or isinstance(value, str | Number):
-            return repr(value)
         if isinstance(value, dict):
             pairs = (f"{self._written(k)}: {self._written(v)}" for k, v in value.items())
             return f"{{{', '.join(pairs)}}}"
-        if isinstance(value, list | tuple):
-            inner = ", ".join(self._written(each) for each in value)
-            if isinstance(value, list):
-                return f"[{inner}]"
-            return f"({inner},)" if len(value) == 1 else f"({inner})"
+        if value and isinstance(value, list | tuple):
+            inner = ", ".join(map(self._written, value))
+            return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
+        if isinstance(value, float) and not isfinite(value):
+            return f'float("{value}")'
         if hasattr(value, "get_params") and _public_module(type(value)) is not None:
             return self.call(value)
-        raise TypeError
+        literal_eval(repr(value))
+        return repr(value)
 
 
 def _is_default(value, parameter):
     """Whether a parameter has its default, or is empty where the default is None."""
-    if parameter.default is None and isinstance(value, dict | list | tuple):
-        return not value
-    return repr(value) == repr(parameter.default)
+    default = parameter.default
+    return (default is None and _is_empty(value)) or repr(value) == repr(default)
 
 
 def _public_module(kind):
     """The module that users import a class from; None if there is none."""
-    parts = kind.__module__.split(".")
-    for n_parts in range(1, len(parts) + 1):
-        module = ".".join(parts[:n_parts])
-        if parts[n_parts - 1].startswith("_"):
-            break
-        if getattr(resolve_name(module), kind.__name__, None) is kind:
-            return module
-    return None
+    parts = takewhile(lambda part: not part.startswith("_"), kind.__module__.split("."))
+    modules = accumulate(parts, "{}.{}".format)
+    return next((m for m in modules if getattr(resolve_name(m), kind.__name__, None) is kind), None)
 
 
 def write_code(estimator: Any, arguments: str) -> tuple[str, list[str]]:

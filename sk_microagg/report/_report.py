@@ -210,24 +210,18 @@ def make_report(
         What else the report is to know:
 
         - `title`, and `source`, the name of the file that the table was read from.
-        - `sensitive`: the sensitive columns, as in `fit`. For each of them the report states what
-          the groups disclose, whatever the estimator was fitted with, and whether the constraints
-          of `estimator.privacy` hold. Without them, it warns that k-anonymity says nothing about
-          what the records of a group share.
-        - `unit`: who each record belongs to, as in `fit`. The report states how many different
-          units each group has, at least.
-        - `strata`: the stratum of each record, as in `fit`. Equal rows of two strata are then two
-          groups for the statements about sensitive columns and units.
+        - `sensitive`: the sensitive columns, as in `fit`: what groups disclose about each of them,
+          and whether the constraints of `estimator.privacy` hold.
+        - `unit`: who each record belongs to, as in `fit`.
+        - `strata`: the stratum of each record, as in `fit`. Equal rows of two are two groups.
         - `weight`: sampling weights, for risks in the population.
         - `earlier`: earlier releases of the same people, as pairs of a table and who its rows
-          belong to, in the words of `unit`. The report states whether at least k people share
-          their rows of all releases, see :func:`sk_microagg.metrics.joint_anonymity`.
+          belong to, in the words of `unit`: whether at least k people share their rows of all
+          releases, see :func:`sk_microagg.metrics.joint_anonymity`.
         - `file`: the file of the release, for its SHA-256; `shuffled`: whether its rows are in
           random order.
         - `unchanged`: a table of the columns that are released unchanged, together with the
-          anonymized ones. The report names them and states in which of them whole groups share
-          one value, see :func:`sk_microagg.metrics.homogeneity`.
-        - `dropped`: names of columns that are not released.
+          anonymized ones; `dropped`: names of columns that are not released.
         - `command`: the shell command that made the release, shown instead of Python code.
         - `kinds`: what columns hold, by their names, if the estimator was fitted on something else,
           such as dates that had been turned into numbers.
@@ -246,21 +240,19 @@ def make_report(
     Notes
     -----
     The original is drawn as counts in bins and bars of at least k records, and at least 3, within
-    the range of the release. Groups are drawn from the release alone. A share that stands for fewer
-    records, or for all but fewer, is written as "fewer than 5 records" or "all but fewer than 5
-    records", and all others are rounded to whole percents. Means, deviations, correlations and
-    coefficients of the original are rounded to a step of at least their standard error, and at
-    least the change that leaving out any one person makes. Other figures are rounded to three
-    digits, the bound of a certificate to four. Names of columns and parameters of
-    the estimator are shown; of hierarchies, only the names of their columns.
+    the range of the release. A share that stands for fewer records, or for all but fewer, is
+    written as "fewer than 5 records", and all others are rounded to whole percents. Means,
+    deviations, correlations and coefficients of the original are rounded to a step of at least
+    their standard error, and at least the change that leaving out any one person makes. Names of
+    columns and parameters of the estimator are shown; of hierarchies, only names of columns.
 
-    The figures of a sensitive column are those of the worst group, rounded to the safe side and to
-    one or two decimals; no sensitive value, unit or stratum is shown. Everyone who has a release
-    with the column can compute them. If the column is not released, someone who knows all other
-    records of the worst group may learn from them about the last one: then do not publish them.
+    Figures of a sensitive column are those of the worst group, rounded to the safe side; no
+    sensitive value, unit or stratum is shown. Everyone who has a release with the column can
+    compute them. If it is not released, someone who knows all other records of the worst group may
+    learn from them about the last one: then do not publish them.
 
-    Attacks are compared with what they achieve on people who are not in the table: of 250 records
-    or more, a fifth is held out, and the others, at most 4000, are anonymized once more.
+    Of 250 records or more, a fifth is held out, and the others, at most 4000, are anonymized once
+    more: attacks are compared with what they achieve on people who are not in the table.
 
     Matplotlib and Jinja2 are needed: `pip install 'sk-microagg[report]'`.
 

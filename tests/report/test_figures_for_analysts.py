@@ -151,8 +151,8 @@ def test_wilson_intervals():
 )
 def test_what_is_due_to_a_release_is_the_risk_of_anonymeter(hits, n, others, n_others):
     """By its formulas (arXiv:2211.10459): both rates are the centers of Wilson intervals."""
-    found = due_to_release(*(with_interval(x / m, m, 1) for x, m in ((hits, n), (others, n_others))))
     share, of_others = hits / n, others / n_others
+    found = due_to_release(with_interval(share, n, 1), with_interval(of_others, n_others, 1))
     assert found.value == pytest.approx(max((share - of_others) / (1 - of_others), 0), abs=0.02)
 
     def rate(x, m):
