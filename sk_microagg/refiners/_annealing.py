@@ -18,18 +18,12 @@ from sk_microagg._kernels import (
     RunningPartition,
     records_to_visit,
 )
-from sk_microagg._utils._deadline import (
-    SECONDS_TO_FINISH,
-    Deadline,
-    interruptible,
-    warn_if_interrupted,
-)
-from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
+from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Array, Floats, Labels
-from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
+from sk_microagg._utils._validation import check_count, check_number
 from sk_microagg.privacy import Rules
-from sk_microagg.refiners._base import N_STEPS, Progress, Refiner
+from sk_microagg.refiners._base import Progress, SearchRefiner
 from sk_microagg.refiners._catalog import with_part
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange
@@ -79,7 +73,7 @@ MIN_ROOM = 8
 MAX_PLACES = 1 << 26
 
 
-class Annealing(CallbackSupportMixin, Refiner):
+class Annealing(SearchRefiner):
     """Simulated annealing: random steps, of which those that raise the loss become ever rarer.
 
     A step moves a record to the group of a neighbor or swaps it with a record of that group;
@@ -151,7 +145,6 @@ class Annealing(CallbackSupportMixin, Refiner):
 
     if TYPE_CHECKING:  # what `refine` sets
         trace_: Floats
-        n_iter_: int
 
     def __init__(
         self,
@@ -171,38 +164,31 @@ class Annealing(CallbackSupportMixin, Refiner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    keeps_rules = True
     takes_codes = True
 
-    @with_callbacks
-    def _refine(
+    def _search(
         self,
         X: Floats,
         labels: Labels,
         k: int,
         random_state: np.random.RandomState,
-        rules: Rules | None = None,
+        rules: Rules | None,
+        context: Any,
     ) -> Labels:
-        self._check_parameters()
-        context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
-        context.call_on_fit_task_begin(estimator=self, X=X)
-        time_limit = math.inf if self.time_limit is None else self.time_limit
-        with interruptible():
-            deadline = Deadline(time_limit)
-            given = split_large_groups(X, labels, k, deadline, rules)
-            neighborhoods = Neighborhoods.find(X, k, deadline.within(time_limit / 2), rules)
-            final = FinalExchange(deadline, time_limit)
-            seconds = final.end_of_search().seconds_left()
-            runs = self._runs(neighborhoods, given, seconds, random_state, context)
-            best, trace, _ = min(runs, key=lambda run: run[1][-1][2])
-            if trace[-1][2] > trace[0][2]:
-                best = given
-            labels = final.run(neighborhoods, best)
-            warn_if_interrupted("the result is the best partition found so far")
+        time_limit = self._seconds()
+        deadline = Deadline(time_limit)
+        given = split_large_groups(X, labels, k, deadline, rules)
+        neighborhoods = Neighborhoods.find(X, k, deadline.within(time_limit / 2), rules)
+        final = FinalExchange(deadline, time_limit)
+        seconds = final.end_of_search().seconds_left()
+        runs = self._runs(neighborhoods, given, seconds, random_state, context)
+        best, trace, _ = min(runs, key=lambda run: run[1][-1][2])
+        if trace[-1][2] > trace[0][2]:
+            best = given
+        labels = final.run(neighborhoods, best)
         self.n_iter_ = sum(n_steps for _, _, n_steps in runs)
         result = (trace[-1][0], deadline.seconds_gone(), Partition(X, labels, k).sse)
         self.trace_ = np.vstack([trace, result])
-        context.call_on_fit_task_end(estimator=self, X=X)
         return labels
 
     def _runs(
@@ -223,7 +209,7 @@ class Annealing(CallbackSupportMixin, Refiner):
         total = total_sum_of_squares(X)
         progress = Progress(self.n_init, total, time_limit, self.verbose, self, context, unit="run")
         schedule = Schedule(self.hottest, self.coldest)
-        try:
+        with progress:
             return Parallel(n_jobs=self.n_jobs, require="sharedmem")(
                 delayed(anneal)(
                     neighborhoods,
@@ -236,17 +222,11 @@ class Annealing(CallbackSupportMixin, Refiner):
                 )
                 for seed in seeds
             )
-        finally:
-            progress.stopped = True
-            progress.finish()
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_count("max_iter", self.max_iter, or_none=True)
         check_count("n_init", self.n_init)
-        if self.time_limit is not None:
-            check_number("time_limit", self.time_limit, above=0, or_option=None)
-        check_n_jobs(self.n_jobs)
-        check_verbose(self.verbose)
         check_number("hottest", self.hottest, above=0, at_most=MAX_HOTTEST)
         check_number("coldest", self.coldest, above=0, at_most=self.hottest)
 

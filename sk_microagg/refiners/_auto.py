@@ -2,24 +2,17 @@
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._kernels import Partition
-from sk_microagg._utils._deadline import (
-    SECONDS_TO_FINISH,
-    Deadline,
-    interruptible,
-    warn_if_interrupted,
-)
-from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
+from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
-from sk_microagg._utils._validation import check_verbose
 from sk_microagg.privacy import Rules
 from sk_microagg.refiners._annealing import Schedule, anneal
-from sk_microagg.refiners._base import N_STEPS, Progress, Refiner
+from sk_microagg.refiners._base import Progress, SearchRefiner
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange, exchange, warn_if_unfinished
 from sk_microagg.refiners._neighborhoods import MIN_NEIGHBORS, Neighborhoods
@@ -58,7 +51,7 @@ TRIAL_STEPS_PER_RECORD = 30
 RAISED_BY_TRIAL = 0.04
 
 
-class Auto(CallbackSupportMixin, Refiner):
+class Auto(SearchRefiner):
     """Anneal for a short time, then exchange records until the partition is a power diagram.
 
     This is the default refiner. It takes up to 2000 random steps per record, and from 10 000
@@ -105,62 +98,49 @@ class Auto(CallbackSupportMixin, Refiner):
     True
     """
 
-    if TYPE_CHECKING:  # what `refine` sets
-        n_iter_: int
-
     default_seed = 0
-    keeps_rules = True
     takes_codes = True
 
     def __init__(self, verbose: int = 0) -> None:
         self.verbose = verbose
 
-    @with_callbacks
-    def _refine(
+    def _search(
         self,
         X: Floats,
         labels: Labels,
         k: int,
         random_state: np.random.RandomState,
-        rules: Rules | None = None,
+        rules: Rules | None,
+        context: Any,
     ) -> Labels:
-        check_verbose(self.verbose)
-        context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
-        context.call_on_fit_task_begin(estimator=self, X=X)
         seed = random_state.randint(np.iinfo(np.int32).max)
         labels = split_large_groups(X, labels, k, rules=rules)
         total = total_sum_of_squares(X)
-        with interruptible():
-            deadline = Deadline()
-            n_columns = X.shape[1] if isinstance(X, np.ndarray) else MANY_COLUMNS
-            is_large = len(X) >= MANY_RECORDS and n_columns < MANY_COLUMNS and not rules
-            n_near = NEIGHBORS_OF_MANY if is_large else MIN_NEIGHBORS
-            max_iter = default_max_iter(len(X), rules, n_columns)
-            neighborhoods = Neighborhoods.find(X, k, deadline, rules, n_near)
-            has_trial = not rules and len(X) > FEW_RECORDS and X.shape[1] >= MANY_COLUMNS
-            progress = Progress(1, total, math.inf, self.verbose, self, context, unit="run")
-            run = _Run(neighborhoods, labels, seed, progress, is_large)
-            try:
-                if not has_trial or run.trial_succeeds() or deadline.is_over():
-                    run.anneal(max_iter)
-                else:
-                    progress.advance(math.inf)
-            finally:
-                progress.stopped = True
-                progress.finish()
-            if run.annealed is None:
-                deadline = Deadline(grace=SECONDS_TO_FINISH)
-                refined, _, is_diagram = exchange(X, labels, k, deadline=deadline)
-                warn_if_unfinished(is_diagram)
+        deadline = Deadline()
+        n_columns = X.shape[1] if isinstance(X, np.ndarray) else MANY_COLUMNS
+        is_large = len(X) >= MANY_RECORDS and n_columns < MANY_COLUMNS and not rules
+        n_near = NEIGHBORS_OF_MANY if is_large else MIN_NEIGHBORS
+        max_iter = default_max_iter(len(X), rules, n_columns)
+        neighborhoods = Neighborhoods.find(X, k, deadline, rules, n_near)
+        has_trial = not rules and len(X) > FEW_RECORDS and X.shape[1] >= MANY_COLUMNS
+        progress = Progress(1, total, math.inf, self.verbose, self, context, unit="run")
+        run = _Run(neighborhoods, labels, seed, progress, is_large)
+        with progress:
+            if not has_trial or run.trial_succeeds() or deadline.is_over():
+                run.anneal(max_iter)
             else:
-                refined = FinalExchange(deadline, math.inf).run(neighborhoods, run.annealed)
-                if len(X) <= FEW_RECORDS and not rules and not deadline.is_over():
-                    other, _, is_diagram = exchange(X, labels, k, deadline=deadline)
-                    if is_diagram:
-                        refined = min(refined, other, key=partial(_sse, X, k))
-            warn_if_interrupted("the result is the best partition found so far")
+                progress.advance(math.inf)
+        if run.annealed is None:
+            deadline = Deadline(grace=SECONDS_TO_FINISH)
+            refined, _, is_diagram = exchange(X, labels, k, deadline=deadline)
+            warn_if_unfinished(is_diagram)
+        else:
+            refined = FinalExchange(deadline, math.inf).run(neighborhoods, run.annealed)
+            if len(X) <= FEW_RECORDS and not rules and not deadline.is_over():
+                other, _, is_diagram = exchange(X, labels, k, deadline=deadline)
+                if is_diagram:
+                    refined = min(refined, other, key=partial(_sse, X, k))
         self.n_iter_ = run.n_iter
-        context.call_on_fit_task_end(estimator=self, X=X)
         return refined
 
 

@@ -6,13 +6,19 @@ import math
 import time
 from abc import ABCMeta, abstractmethod
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sk_microagg._utils._deadline import ProgressLine, seconds_left
+from sk_microagg._utils._deadline import (
+    ProgressLine,
+    interruptible,
+    seconds_left,
+    warn_if_interrupted,
+)
 from sk_microagg._utils._estimator import BaseEstimator
+from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._typing import (
     Estimator,
     Floats,
@@ -21,7 +27,15 @@ from sk_microagg._utils._typing import (
     SupportsRefine,
     TableLike,
 )
-from sk_microagg._utils._validation import check_k, check_partition, check_records, check_seed
+from sk_microagg._utils._validation import (
+    check_k,
+    check_n_jobs,
+    check_number,
+    check_partition,
+    check_records,
+    check_seed,
+    check_verbose,
+)
 from sk_microagg.privacy import Rules
 
 # Number of steps that callbacks are notified of, whatever the number of iterations.
@@ -115,6 +129,57 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
         """Return the labels of a refined partition; all arguments have been validated."""
 
 
+class SearchRefiner(CallbackSupportMixin, Refiner):
+    """Base class of refiners that notify callbacks, and end early after Ctrl-C."""
+
+    if TYPE_CHECKING:  # parameters, and what `refine` sets
+        time_limit: float | None
+        verbose: int
+        n_iter_: int
+
+    keeps_rules = True
+
+    @with_callbacks
+    def _refine(
+        self,
+        X: Floats,
+        labels: Labels,
+        k: int,
+        random_state: np.random.RandomState,
+        rules: Rules | None = None,
+    ) -> Labels:
+        self.check_parameters()
+        context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
+        context.call_on_fit_task_begin(estimator=self, X=X)
+        with interruptible():
+            labels = self._search(X, labels, k, random_state, rules, context)
+            warn_if_interrupted("the result is the best partition found so far")
+        context.call_on_fit_task_end(estimator=self, X=X)
+        return labels
+
+    @abstractmethod
+    def _search(
+        self,
+        X: Floats,
+        labels: Labels,
+        k: int,
+        random_state: np.random.RandomState,
+        rules: Rules | None,
+        context: Any,
+    ) -> Labels:
+        """Return what `_refine` does; `context` is that of the task, for a `Progress`."""
+
+    def check_parameters(self) -> None:
+        """Raise an error if a parameter is invalid."""
+        if getattr(self, "time_limit", None) is not None:
+            check_number("time_limit", self.time_limit, above=0, or_option=None)
+        check_n_jobs(getattr(self, "n_jobs", None))
+        check_verbose(self.verbose)
+
+    def _seconds(self) -> float:
+        return math.inf if self.time_limit is None else self.time_limit
+
+
 def run_refiner(
     refiner: SupportsRefine,
     X: Floats,
@@ -198,8 +263,12 @@ class Progress:
             step.call_on_fit_task_begin(estimator=self.refiner)
             self.stopped |= bool(step.call_on_fit_task_end(estimator=self.refiner))
 
-    def finish(self) -> None:
-        """End the line."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop all searches, and end the line."""
+        self.stopped = True
         if self.verbose and self._best < math.inf:
             self._line.draw(self._text(self.seconds, is_finished=True))
             self._line.end()

@@ -9,14 +9,13 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
 
 from sk_microagg._kernels import Descent, Guards, Partition
-from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
-from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
-from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
+from sk_microagg._utils._validation import check_count, check_number
 from sk_microagg.builders import MDAV
 from sk_microagg.privacy import Rules
-from sk_microagg.refiners._base import N_STEPS, Progress, Refiner
+from sk_microagg.refiners._base import Progress, SearchRefiner
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._decompose_shrink import decompose_and_shrink
 from sk_microagg.refiners._exchange import FinalExchange
@@ -32,7 +31,7 @@ Start: TypeAlias = tuple[Partition, Descent, Guards | None]
 SHARE_OF_A_START = 0.25
 
 
-class IteratedLocalSearch(CallbackSupportMixin, Refiner):
+class IteratedLocalSearch(SearchRefiner):
     """Repeatedly perturb the partition and repair it by local search, keeping the best [1]_.
 
     The search starts with a round of :class:`DecomposeShrink` and a local search. A perturbation
@@ -118,7 +117,6 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
 
     if TYPE_CHECKING:  # what `refine` sets
         trace_: Floats
-        n_iter_: int
 
     def __init__(
         self,
@@ -142,51 +140,39 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    keeps_rules = True
-
-    @with_callbacks
-    def _refine(
+    def _search(
         self,
         X: Floats,
         labels: Labels,
         k: int,
         random_state: np.random.RandomState,
-        rules: Rules | None = None,
+        rules: Rules | None,
+        context: Any,
     ) -> Labels:
-        self.check_parameters()
-        context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
-        context.call_on_fit_task_begin(estimator=self, X=X)
-        with interruptible():
-            deadline, time_limit = self.deadline(), self._seconds()
-            neighborhoods = Neighborhoods.find(X, k, deadline.within(time_limit / 4), rules)
-            final = FinalExchange(deadline, time_limit)
-            end = final.end_of_search()
-            starts = starts_of(X, labels, k, self.n_init, end, rules)
+        deadline, time_limit = self.deadline(), self._seconds()
+        neighborhoods = Neighborhoods.find(X, k, deadline.within(time_limit / 4), rules)
+        final = FinalExchange(deadline, time_limit)
+        end = final.end_of_search()
+        starts = starts_of(X, labels, k, self.n_init, end, rules)
 
-            def begin(number: int, seed: int, rng: np.random.RandomState) -> Start:
-                start = starts[number % len(starts)]
-                # The first sweep follows the order of the groups, which is to differ among
-                # searches.
-                partition = Partition(X, rng.permutation(start.max() + 1)[start], k)
-                guards = rules.guards() if rules else None
-                return partition, Descent(partition, seed=seed, guards=guards), guards
+        def begin(number: int, seed: int, rng: np.random.RandomState) -> Start:
+            start = starts[number % len(starts)]
+            # The first sweep follows the order of the groups, which is to differ among searches.
+            partition = Partition(X, rng.permutation(start.max() + 1)[start], k)
+            guards = rules.guards() if rules else None
+            return partition, Descent(partition, seed=seed, guards=guards), guards
 
-            total = total_sum_of_squares(X)
-            best, trace, n_iter = self._run_searches(begin, total, random_state, end, context)
-            labels = final.run(neighborhoods, best)
-            warn_if_interrupted("the result is the best partition found so far")
+        total = total_sum_of_squares(X)
+        best, trace, n_iter = self._run_searches(begin, total, random_state, end, context)
+        labels = final.run(neighborhoods, best)
         result = (trace[-1, 0], deadline.seconds_gone(), Partition(X, labels, k).sse)
         self.trace_ = np.vstack([trace, result])
         self.n_iter_ = n_iter
-        context.call_on_fit_task_end(estimator=self, X=X)
         return labels
 
     def deadline(self) -> Deadline:
         """Return when a search that begins now has to end."""
         return Deadline(self._seconds())
-
-    def _seconds(self) -> float:
-        return math.inf if self.time_limit is None else self.time_limit
 
     def _run_searches(
         self,
@@ -202,19 +188,16 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         n_iterations = self.max_iter * self.n_init
         progress = Progress(n_iterations, total, self._seconds(), self.verbose, self, context)
         seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
-        try:
+        with progress:
             searches = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                delayed(self._search)(begin, number, seed, seconds, deadline, progress)
+                delayed(self._search_once)(begin, number, seed, seconds, deadline, progress)
                 for number, seed in enumerate(seeds)
             )
-        finally:
-            progress.stopped = True
-            progress.finish()
         searches = [search for search in searches if search is not None]
         labels, trace, _ = min(searches, key=lambda search: search[1][-1][2])
         return labels, np.array(trace), sum(n_iter for _, _, n_iter in searches)
 
-    def _search(
+    def _search_once(
         self,
         begin: Callable[[int, int, np.random.RandomState], Start],
         number: int,
@@ -279,15 +262,11 @@ class IteratedLocalSearch(CallbackSupportMixin, Refiner):
         return math.exp(min((best - cost) / best / self.temperature, 0.0))
 
     def check_parameters(self) -> None:
-        """Raise an error if a parameter is invalid."""
+        super().check_parameters()
         for name in ("max_iter", "n_candidates", "n_init"):
             check_count(name, getattr(self, name))
         check_count("n_iter_no_change", self.n_iter_no_change, or_none=True)
         check_number("temperature", self.temperature, above=0)
-        if self.time_limit is not None:
-            check_number("time_limit", self.time_limit, above=0, or_option=None)
-        check_n_jobs(self.n_jobs)
-        check_verbose(self.verbose)
         if not (isinstance(self.acceptance, str) and self.acceptance == "dynamic"):
             check_number("acceptance", self.acceptance, at_least=0, at_most=1, or_option="dynamic")
 

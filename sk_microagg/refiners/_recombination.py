@@ -10,14 +10,13 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from sk_microagg._kernels import Partition
-from sk_microagg._utils._deadline import Deadline, interruptible, warn_if_interrupted
-from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Array, Floats, Labels
-from sk_microagg._utils._validation import check_count, check_n_jobs, check_number, check_verbose
+from sk_microagg._utils._validation import check_count
 from sk_microagg.privacy import Rules
 from sk_microagg.refiners._annealing import Schedule, anneal
-from sk_microagg.refiners._base import N_STEPS, Part, Progress, Refiner
+from sk_microagg.refiners._base import Part, Progress, SearchRefiner
 from sk_microagg.refiners._catalog import RELATIVE_GAP, members_of_all, with_part
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange
@@ -85,7 +84,7 @@ SCHEDULES = (
 )
 
 
-class Recombination(CallbackSupportMixin, Refiner):
+class Recombination(SearchRefiner):
     """Anneal several times, and combine the best of all groups found into one partition.
 
     Annealing runs end in different partitions, each of them good in different regions. An integer
@@ -169,7 +168,6 @@ class Recombination(CallbackSupportMixin, Refiner):
 
     if TYPE_CHECKING:  # what `refine` sets
         trace_: Floats
-        n_iter_: int
 
     def __init__(
         self,
@@ -189,58 +187,44 @@ class Recombination(CallbackSupportMixin, Refiner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    keeps_rules = True
-
-    @with_callbacks
-    def _refine(
+    def _search(
         self,
         X: Floats,
         labels: Labels,
         k: int,
         random_state: np.random.RandomState,
-        rules: Rules | None = None,
+        rules: Rules | None,
+        context: Any,
     ) -> Labels:
-        self._check_parameters()
-        context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
-        context.call_on_fit_task_begin(estimator=self, X=X)
         progress = Progress(
             self.n_init + RUNS_PER_ROUND * self.max_iter,
             total_sum_of_squares(X),
-            math.inf if self.time_limit is None else self.time_limit,
+            self._seconds(),
             self.verbose,
             self,
             context,
             unit="run",
         )
-        with interruptible():
-            deadline = Deadline(progress.time_limit)
-            given = split_large_groups(X, labels, k, deadline, rules)
-            half = deadline.within(progress.time_limit / 2)
-            neighborhoods = Neighborhoods.find(X, k, half, rules)
-            final = FinalExchange(deadline, progress.time_limit)
-            end = final.end_of_search()
-            search = Search(self, X, neighborhoods, random_state, progress, end)
-            try:
-                best = search.run(given)
-            finally:
-                progress.stopped = True
-                progress.finish()
-            labels = final.run(neighborhoods, best)
-            warn_if_interrupted("the result is the best partition found so far")
+        deadline = Deadline(progress.time_limit)
+        given = split_large_groups(X, labels, k, deadline, rules)
+        half = deadline.within(progress.time_limit / 2)
+        neighborhoods = Neighborhoods.find(X, k, half, rules)
+        final = FinalExchange(deadline, progress.time_limit)
+        end = final.end_of_search()
+        search = Search(self, X, neighborhoods, random_state, progress, end)
+        with progress:
+            best = search.run(given)
+        labels = final.run(neighborhoods, best)
         search.note(labels)
         self.trace_ = np.array(search.trace)
         self.n_iter_ = search.n_rounds
-        context.call_on_fit_task_end(estimator=self, X=X)
         return labels
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        super().check_parameters()
         for name in ("n_init", "max_iter", "node_limit"):
             check_count(name, getattr(self, name))
         check_count("annealing_max_iter", self.annealing_max_iter, or_none=True)
-        if self.time_limit is not None:
-            check_number("time_limit", self.time_limit, above=0, or_option=None)
-        check_n_jobs(self.n_jobs)
-        check_verbose(self.verbose)
 
 
 class Search:

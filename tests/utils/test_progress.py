@@ -199,7 +199,7 @@ def test_a_search_without_a_limit_counts(clock, screen):
     progress.advance(0.37, 12)
     clock.now += 1
     progress.advance(0.36, 76)
-    progress.finish()
+    progress.__exit__()
     assert texts(screen) == [
         "run 12 of 88, information loss 3.7000%, 19 s left",
         "run 88 of 88, information loss 3.6000%, 0 s left",
@@ -213,7 +213,7 @@ def test_a_search_that_time_ends_does_not_count(clock, screen):
     progress.advance(0.32)
     clock.now += 50  # The last iteration took longer than there was time.
     progress.advance(0.32)
-    progress.finish()
+    progress.__exit__()
     assert texts(screen) == [
         "information loss 3.2000%, 12 s gone, 48 s left",
         "information loss 3.2000%, 62 s gone, 0 s left",
@@ -232,7 +232,7 @@ def test_a_search_that_stops_early_says_how_long_it_took(clock, screen):
     progress = Progress(100, 10.0, float("inf"), 1, None, None)
     progress.note(0.5)
     clock.now += 10
-    progress.finish()
+    progress.__exit__()
     assert texts(screen) == ["iteration 0 of 100, information loss 5.0000%, 10 s"]
 
 
