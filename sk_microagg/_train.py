@@ -22,6 +22,20 @@ from sk_microagg._utils._validation import own_copy, text_explained, without_mas
 # What records may have besides their values: these go to the anonymizer, all else to the estimator.
 ROLES = ("sensitive", "unit", "strata")
 ROUNDING = 1e-6  # of means, relative to the values
+FORWARDED = """{summary}
+
+Parameters
+----------
+X : array-like or DataFrame of shape (n_samples, n_features)
+    The rows.
+
+**params : dict
+    Metadata for the estimator.
+
+Returns
+-------
+{returns}
+"""
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score")
 
 
@@ -33,6 +47,17 @@ def _estimator_has(method: str) -> Callable[[Any], bool]:
         return True
 
     return check
+
+
+def _forwarded(name: str, summary: str, returns: str) -> Any:
+    """A method of the model that takes original rows, if the estimator has it."""
+
+    def method(self: Any, X: TableLike, **params: Any) -> Array:
+        return self._call(name, X, params)
+
+    method.__name__, method.__qualname__ = name, f"TrainOnRelease.{name}"
+    method.__doc__ = FORWARDED.format(summary=summary, returns=returns)
+    return available_if(_estimator_has(name))(method)
 
 
 class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
@@ -165,81 +190,28 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
             del self.classes_
         return self
 
-    @available_if(_estimator_has("predict"))
-    def predict(self, X: TableLike, **params: Any) -> Array:
-        """Predict the target of original rows.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            The rows.
-
-        **params : dict
-            Metadata for the estimator.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The predictions.
-        """
-        return self._call("predict", X, params)
-
-    @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X: TableLike, **params: Any) -> Array:
-        """Predict the probability of each class for original rows.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            The rows.
-
-        **params : dict
-            Metadata for the estimator.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            The probabilities, in the order of `classes_`.
-        """
-        return self._call("predict_proba", X, params)
-
-    @available_if(_estimator_has("predict_log_proba"))
-    def predict_log_proba(self, X: TableLike, **params: Any) -> Array:
-        """Predict the logarithm of the probability of each class for original rows.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            The rows.
-
-        **params : dict
-            Metadata for the estimator.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            The logarithms, in the order of `classes_`.
-        """
-        return self._call("predict_log_proba", X, params)
-
-    @available_if(_estimator_has("decision_function"))
-    def decision_function(self, X: TableLike, **params: Any) -> Array:
-        """Return the decision function of the model for original rows.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            The rows.
-
-        **params : dict
-            Metadata for the estimator.
-
-        Returns
-        -------
-        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The values.
-        """
-        return self._call("decision_function", X, params)
+    predict = _forwarded(
+        "predict",
+        "Predict the target of original rows.",
+        "y : ndarray of shape (n_samples,) or (n_samples, n_outputs)\n    The predictions.",
+    )
+    predict_proba = _forwarded(
+        "predict_proba",
+        "Predict the probability of each class for original rows.",
+        "probabilities : ndarray of shape (n_samples, n_classes)\n"
+        "    The probabilities, in the order of `classes_`.",
+    )
+    predict_log_proba = _forwarded(
+        "predict_log_proba",
+        "Predict the logarithm of the probability of each class for original rows.",
+        "log_probabilities : ndarray of shape (n_samples, n_classes)\n"
+        "    The logarithms, in the order of `classes_`.",
+    )
+    decision_function = _forwarded(
+        "decision_function",
+        "Return the decision function of the model for original rows.",
+        "decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)\n    The values.",
+    )
 
     @available_if(_estimator_has("score"))
     def score(self, X: TableLike, y: TableLike, **params: Any) -> float:

@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import FilePath
 from sk_microagg._utils._validation import check_option
-from sk_microagg.datasets._files import DataFile, load
+from sk_microagg.datasets._files import Access, DataFile, load
 
 # The R package sdcMicro contains the three tables; a fixed commit, so that they never change.
 UPSTREAM = (
@@ -215,17 +215,8 @@ def fetch_tarragona(
     >>> X.shape  # doctest: +SKIP
     (834, 13)
     """
-    return _fetch(
-        TARRAGONA,
-        TARRAGONA.columns,
-        TARRAGONA_DESCR,
-        as_frame=as_frame,
-        return_X=return_X,
-        data_home=data_home,
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-    )
+    access = Access(data_home, download_if_missing, n_retries, delay)
+    return _fetch(TARRAGONA, TARRAGONA.columns, TARRAGONA_DESCR, access, as_frame, return_X)
 
 
 @_documented("(1080, 13)")
@@ -262,17 +253,8 @@ def fetch_census(
     >>> census.feature_names[:3]  # doctest: +SKIP
     ['AFNLWGT', 'AGI', 'EMCONTRB']
     """
-    return _fetch(
-        CENSUS,
-        CENSUS.columns,
-        CENSUS_DESCR,
-        as_frame=as_frame,
-        return_X=return_X,
-        data_home=data_home,
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-    )
+    access = Access(data_home, download_if_missing, n_retries, delay)
+    return _fetch(CENSUS, CENSUS.columns, CENSUS_DESCR, access, as_frame, return_X)
 
 
 @_documented("(4092, `variant`)")
@@ -316,31 +298,21 @@ def fetch_eia(
     (4092, 10)
     """
     check_option("variant", variant, tuple(EIA_VARIANTS))
-    return _fetch(
-        EIA,
-        EIA_VARIANTS[variant],
-        EIA_DESCR,
-        as_frame=as_frame,
-        return_X=return_X,
-        data_home=data_home,
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-    )
+    access = Access(data_home, download_if_missing, n_retries, delay)
+    return _fetch(EIA, EIA_VARIANTS[variant], EIA_DESCR, access, as_frame, return_X)
 
 
 def _fetch(
     source: DataFile,
     feature_names: Sequence[str],
     descr: str,
-    *,
+    access: Access,
     as_frame: bool,
     return_X: bool,
-    **where: Any,
 ) -> Any:
     """Load columns of `source` and return them in the requested form."""
     pandas: Any = import_extra("pandas", "table", "as_frame=True") if as_frame else None
-    X = load(source, feature_names, **where)
+    X = load(source, feature_names, access)
     feature_names = list(feature_names)
     frame = pandas.DataFrame(X, columns=feature_names) if as_frame else None
     data = frame if as_frame else X

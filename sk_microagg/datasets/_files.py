@@ -11,6 +11,7 @@ from importlib.resources import files
 from io import BytesIO
 from numbers import Integral, Real
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.datasets import get_data_home
@@ -39,54 +40,42 @@ class DataFile:
     n_rows: int
 
 
-def load(
-    source: DataFile,
-    columns: Sequence[str],
-    *,
-    data_home: FilePath | None,
-    download_if_missing: bool,
-    n_retries: int,
-    delay: float,
-) -> Floats:
+class Access(NamedTuple):
+    """Where downloads are kept, and how often they are tried."""
+
+    data_home: FilePath | None
+    download_if_missing: bool
+    n_retries: int
+    delay: float
+
+
+def load(source: DataFile, columns: Sequence[str], access: Access) -> Floats:
     """Return `columns` of the data set `source` as a matrix of float64, wherever it is found."""
-    path = locate(
-        source,
-        data_home=data_home,
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-    )
+    path = locate(source, access)
     if path.suffix == ".csv":
         return read_csv(path, source, columns)
     return read_rda(path, columns)
 
 
-def locate(
-    source: DataFile,
-    *,
-    data_home: FilePath | None,
-    download_if_missing: bool,
-    n_retries: int,
-    delay: float,
-) -> Path:
+def locate(source: DataFile, access: Access) -> Path:
     """Return the path of the data set's file, downloaded if necessary; an `.rda` is verified."""
-    check_scalar(n_retries, "n_retries", Integral, min_val=0)
-    check_scalar(delay, "delay", Real, min_val=0)
+    check_scalar(access.n_retries, "n_retries", Integral, min_val=0)
+    check_scalar(access.delay, "delay", Real, min_val=0)
     own_folder = os.environ.get(FOLDER_VARIABLE)
     if own_folder:
         return _locate_in_own_folder(source, Path(own_folder).expanduser())
 
-    path = Path(get_data_home(data_home)) / "sk_microagg" / source.rda
+    path = Path(get_data_home(access.data_home)) / "sk_microagg" / source.rda
     if path.exists():
         try:
             return verified(path, source)
         except OSError as error:
-            if not download_if_missing:
+            if not access.download_if_missing:
                 raise
             warnings.warn(f"{error} It is downloaded again.", stacklevel=5)
-    elif not download_if_missing:
+    elif not access.download_if_missing:
         raise OSError(f"{path} is missing and download_if_missing=False.")
-    return download(source, path.parent, n_retries, delay)
+    return download(source, path.parent, access.n_retries, access.delay)
 
 
 def _locate_in_own_folder(source: DataFile, folder: Path) -> Path:

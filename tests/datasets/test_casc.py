@@ -57,13 +57,8 @@ def cached(tmp_path):
 
 
 def locate(data_home=None, download_if_missing=True, n_retries=0, delay=1.0, source=SOURCE):
-    return _files.locate(
-        source,
-        data_home=data_home,
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-    )
+    access = _files.Access(data_home, download_if_missing, n_retries, delay)
+    return _files.locate(source, access)
 
 
 def serve(monkeypatch, content, *, failures=0):
