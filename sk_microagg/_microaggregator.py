@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
@@ -266,23 +266,6 @@ class MicroAggregator(
     array([[31., 11.]])
     """
 
-    if TYPE_CHECKING:  # what `fit` sets
-        labels_: Labels
-        centroids_: Array
-        group_sizes_: Labels
-        n_groups_: int
-        n_blocks_: int
-        sse_: float
-        information_loss_: float
-        weights_: Floats
-        exact_transform_: bool
-        n_iter_: int
-        builder_: Any
-        refiner_: Any
-        scaler_: Any
-        n_features_in_: int
-        feature_names_in_: Array
-
     def __init__(
         self,
         k: int = 5,
@@ -377,19 +360,19 @@ class MicroAggregator(
 
         # Attributes are set only after everything has succeeded: no half-fitted estimator remains.
         validate_data(self, X, skip_check_array=True)
-        self.builder_ = method.builder
-        self.refiner_ = method.refiner
-        self.scaler_ = scaler
-        self.labels_ = labels
-        self.group_sizes_ = groups.sizes
-        self.n_groups_ = len(groups.sizes)
-        self.n_blocks_ = cells.n_blocks
-        self.centroids_ = groups.centroids
-        self.weights_ = cells.weights
-        self.sse_ = sse
-        self.information_loss_ = loss_share(sse, total)
-        self.exact_transform_ = exact_transform
-        self.n_iter_ = groups.n_iter
+        self.builder_: Any = method.builder
+        self.refiner_: Any = method.refiner
+        self.scaler_: Any = scaler
+        self.labels_: Labels = labels
+        self.group_sizes_: Labels = groups.sizes
+        self.n_groups_: int = len(groups.sizes)
+        self.n_blocks_: int = cells.n_blocks
+        self.centroids_: Array = groups.centroids
+        self.weights_: Floats = cells.weights
+        self.sse_: float = sse
+        self.information_loss_: float = loss_share(sse, total)
+        self.exact_transform_: bool = exact_transform
+        self.n_iter_: int = groups.n_iter
         self._space = space
         self._cells = cells
         self._hidden = single_values[:2]

@@ -100,15 +100,6 @@ class ReleaseSeries:
     (3, 0)
     """
 
-    n_releases_: int
-    units_: Array
-    keys_: Array
-    waiting_: Array
-    withdrawn_: Array
-    n_left_: int
-    changed_: int
-    n_suppressed_: int
-
     def __init__(
         self, aggregator: TableAggregator, *, hold: float = 0.0, leavers: str = "keep"
     ) -> None:
@@ -116,7 +107,7 @@ class ReleaseSeries:
         self.aggregator = aggregator
         self.hold = hold
         self.leavers = leavers
-        self.n_releases_ = 0
+        self.n_releases_: int = 0
         self._state: SeriesState | None = None
 
     def release(self, table: DataFrame, *, erase: Sequence[Any] = ()) -> DataFrame:
@@ -171,13 +162,13 @@ class ReleaseSeries:
     def _set_attributes(self, release: SeriesRelease) -> None:
         assert self._state is not None
         self.n_releases_ = self._state.n_releases
-        self.units_ = release.units
-        self.keys_ = release.keys
-        self.waiting_ = release.waiting
-        self.withdrawn_ = release.withdrawn
-        self.n_left_ = release.n_left
-        self.changed_ = release.n_changed
-        self.n_suppressed_ = release.n_suppressed
+        self.units_: Array = release.units
+        self.keys_: Array = release.keys
+        self.waiting_: Array = release.waiting
+        self.withdrawn_: Array = release.withdrawn
+        self.n_left_: int = release.n_left
+        self.changed_: int = release.n_changed
+        self.n_suppressed_: int = release.n_suppressed
 
     def save(self, path: FilePath) -> None:
         """Write what the series has to remember, so that it can be continued.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,6 @@ from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callba
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._targets import warn_if_homogeneous
 from sk_microagg._utils._typing import (
-    Array,
     BuilderLike,
     DataFrame,
     Floats,
@@ -305,23 +304,6 @@ class TableAggregator(
     5  55.0    B 2024-03-03     4
     """
 
-    if TYPE_CHECKING:  # what `fit` sets
-        labels_: Labels
-        group_sizes_: Labels
-        n_groups_: int
-        n_blocks_: int
-        sse_: float
-        information_loss_: float
-        column_losses_: dict[Any, float]
-        generalization_loss_: float | None
-        kinds_: dict[Any, str]
-        exact_transform_: bool
-        n_iter_: int
-        builder_: Any
-        refiner_: Any
-        n_features_in_: int
-        feature_names_in_: Array
-
     def __init__(
         self,
         k: int = 5,
@@ -449,19 +431,19 @@ class TableAggregator(
 
         # Attributes are set only after everything has succeeded: no half-fitted estimator remains.
         validate_data(self, X, skip_check_array=True)
-        self.builder_ = method.builder
-        self.refiner_ = method.refiner
-        self.labels_ = labels
-        self.group_sizes_ = groups.sizes
-        self.n_groups_ = len(groups.sizes)
-        self.n_blocks_ = cells.n_blocks
-        self.sse_ = sse
-        self.information_loss_ = loss_share(sse, total)
-        self.column_losses_ = column_losses
-        self.generalization_loss_ = loss
-        self.kinds_ = {column.name: column.kind for column in encoder.columns}
-        self.exact_transform_ = exact_transform
-        self.n_iter_ = groups.n_iter
+        self.builder_: Any = method.builder
+        self.refiner_: Any = method.refiner
+        self.labels_: Labels = labels
+        self.group_sizes_: Labels = groups.sizes
+        self.n_groups_: int = len(groups.sizes)
+        self.n_blocks_: int = cells.n_blocks
+        self.sse_: float = sse
+        self.information_loss_: float = loss_share(sse, total)
+        self.column_losses_: dict[Any, float] = column_losses
+        self.generalization_loss_: float | None = loss
+        self.kinds_: dict[Any, str] = {column.name: column.kind for column in encoder.columns}
+        self.exact_transform_: bool = exact_transform
+        self.n_iter_: int = groups.n_iter
         self._table_roles = roles
         self._names = list(table.columns)
         self._encoder = encoder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn import get_config
@@ -133,13 +133,6 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
     0.480
     """
 
-    if TYPE_CHECKING:  # what `fit` sets
-        anonymizer_: Estimator
-        estimator_: Estimator
-        classes_: Array
-        n_features_in_: int
-        feature_names_in_: Array
-
     def __init__(self, estimator: Estimator, anonymizer: Estimator = None) -> None:
         self.estimator = estimator
         self.anonymizer = anonymizer
@@ -181,11 +174,11 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
 
         # Attributes are set only after everything has succeeded: no half-fitted model remains.
         validate_data(self, X, skip_check_array=True)
-        self.anonymizer_ = anonymizer
-        self.estimator_ = estimator
+        self.anonymizer_: Estimator = anonymizer
+        self.estimator_: Estimator = estimator
         self._columns = columns
         if hasattr(estimator, "classes_"):
-            self.classes_ = estimator.classes_
+            self.classes_: Array = estimator.classes_
         elif hasattr(self, "classes_"):  # of an earlier fit
             del self.classes_
         return self

@@ -6,13 +6,7 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from sk_microagg._model._points import (
-    Points,
-    joined,
-    routing_of,
-    with_coordinates_of,
-    with_values,
-)
+from sk_microagg._model._points import Points, joined, routing_of, with_coordinates_of, with_values
 from sk_microagg._model._power import nearest_cells, weights_of_points
 from sk_microagg._model._router import Router
 from sk_microagg._utils._typing import Floats, Labels

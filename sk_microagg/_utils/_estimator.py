@@ -8,7 +8,7 @@ from html import escape
 from importlib.metadata import version
 from math import isclose
 from numbers import Integral
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from warnings import warn
 
 import numpy as np
@@ -190,6 +190,10 @@ class GroupsReprMixin:
     a group has. An estimator that is not fitted has the diagram of scikit-learn alone, and none has
     more than its text if `sklearn.set_config(display="text")` says so.
     """
+
+    if TYPE_CHECKING:  # what scikit-learn sets in `fit`
+        n_features_in_: int
+        feature_names_in_: Array
 
     def _repr_html_inner(self) -> str:
         model = self._grouped()

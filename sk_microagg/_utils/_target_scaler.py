@@ -231,9 +231,6 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     if TYPE_CHECKING:  # what `fit` sets
-        weights_: Floats
-        mean_: Floats
-        scale_: Floats
         n_features_in_: int
         feature_names_in_: Array
 
@@ -267,7 +264,7 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         standard = StandardScaler()
         scaled = standard.fit_transform(X)
         missing = MissingCoordinates(scaled, is_standardized=True)
-        self.weights_ = target_weights(
+        self.weights_: Floats = target_weights(
             np.concatenate(missing.parts(scaled), axis=1),
             np.concatenate([np.arange(X.shape[1]), missing.columns]),
             y,
@@ -275,8 +272,8 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             random_state=self.random_state,
             estimator=self.estimator,
         )
-        self.mean_ = standard.mean_
-        self.scale_ = standard.scale_ / np.sqrt(self.weights_)
+        self.mean_: Floats = standard.mean_
+        self.scale_: Floats = standard.scale_ / np.sqrt(self.weights_)
         return self
 
     def transform(self, X: TableLike) -> Output:

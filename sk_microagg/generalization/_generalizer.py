@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
@@ -172,18 +172,6 @@ class Generalizer(
     `_weights`, `_constant` and `_write`.
     """
 
-    if TYPE_CHECKING:  # what `fit` sets
-        labels_: Labels
-        centroids_: Array
-        group_sizes_: Labels
-        n_groups_: int
-        information_loss_: float
-        value_missing_rate_: float
-        record_missing_rate_: float
-        exact_transform_: bool
-        n_features_in_: int
-        feature_names_in_: Array
-
     def fit(self, X: TableLike, y: object = None) -> Self:
         """Partition the records into groups.
 
@@ -234,14 +222,14 @@ class Generalizer(
 
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
         validate_data(self, X, skip_check_array=True)
-        self.labels_ = labels
-        self.centroids_ = centroids
-        self.group_sizes_ = group_sizes(labels[kept])
-        self.n_groups_ = len(centroids)
-        self.information_loss_ = loss
-        self.value_missing_rate_ = float(table.missing.mean())
-        self.record_missing_rate_ = float(table.missing.any(axis=1).mean())
-        self.exact_transform_ = exact_transform
+        self.labels_: Labels = labels
+        self.centroids_: Array = centroids
+        self.group_sizes_: Labels = group_sizes(labels[kept])
+        self.n_groups_: int = len(centroids)
+        self.information_loss_: float = loss
+        self.value_missing_rate_: float = float(table.missing.mean())
+        self.record_missing_rate_: float = float(table.missing.any(axis=1).mean())
+        self.exact_transform_: bool = exact_transform
         for name, value in attributes.items():
             setattr(self, name, value)
         self._table_roles = roles

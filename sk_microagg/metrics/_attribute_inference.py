@@ -16,12 +16,7 @@ from sklearn.linear_model import Ridge
 from sk_microagg._model._points import Points, SparsePoints
 from sk_microagg._utils._tables import columns_of, import_extra
 from sk_microagg._utils._typing import Booleans, Floats, Labels, TableLike
-from sk_microagg._utils._validation import (
-    LARGEST_VALUE,
-    check_count,
-    check_n_jobs,
-    check_number,
-)
+from sk_microagg._utils._validation import LARGEST_VALUE, check_count, check_n_jobs, check_number
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.metrics._anonymity import number_values, row_classes
 from sk_microagg.metrics._disclosure import INTERVAL

@@ -15,12 +15,7 @@ from threadpoolctl import threadpool_limits  # of scikit-learn
 
 from sk_microagg._utils._typing import Estimator, Floats, Labels, RandomState, TableLike
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_seed, own_copy
-from sk_microagg.metrics._pairs import (
-    check_pair,
-    correlations,
-    names_in_frame,
-    standard_deviations,
-)
+from sk_microagg.metrics._pairs import check_pair, correlations, names_in_frame, standard_deviations
 
 QUARTILES = {
     "lower_quartile_change": 0.25,

@@ -20,11 +20,7 @@ from sk_microagg._utils._validation import check_k, check_n_jobs, check_records,
 from sk_microagg.generalization._generalizer import check_generalizes_all
 from sk_microagg.metrics._changes import correlations_of
 from sk_microagg.metrics._contributions import unit_share, units_per_group
-from sk_microagg.metrics._disclosure import (
-    shares_of_known,
-    values_in_interval,
-    values_near_in_rank,
-)
+from sk_microagg.metrics._disclosure import shares_of_known, values_in_interval, values_near_in_rank
 from sk_microagg.metrics._groups import closeness, diversity, homogeneity
 from sk_microagg.metrics._linkage import link, units_of
 from sk_microagg.metrics._pairs import are_numbers, holds_only_numbers, make_pair

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,10 +59,6 @@ class AttributeDisplay:
     ['age', 'visits']
     >>> plt.close(display.figure_)
     """
-
-    if TYPE_CHECKING:  # what `plot` sets
-        ax_: NDArray[np.object_]
-        figure_: Figure
 
     def __init__(self, *, columns: list[Panel]) -> None:
         self.columns = columns
@@ -166,8 +162,8 @@ class AttributeDisplay:
             The display.
         """
         check_count("panels_per_row", panels_per_row)
-        self.ax_ = np.array(self._panels(ax, panels_per_row), dtype=object)
-        self.figure_ = self.ax_[0].figure
+        self.ax_: NDArray[np.object_] = np.array(self._panels(ax, panels_per_row), dtype=object)
+        self.figure_: Figure = self.ax_[0].figure
         for panel, column in zip(self.ax_, self.columns, strict=True):
             draw_column(panel, column)
         self._add_legend(has_own_figure=ax is None)

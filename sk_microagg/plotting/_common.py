@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -58,10 +58,6 @@ def import_pyplot() -> ModuleType:
 class Display:
     """Base of displays on a single axes; a subclass has a method `_draw`."""
 
-    if TYPE_CHECKING:  # what `plot` sets
-        ax_: Axes
-        figure_: Figure
-
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the plot.
 
@@ -75,8 +71,8 @@ class Display:
         display : same type as the display
             The display.
         """
-        self.ax_ = import_pyplot().subplots(layout="constrained")[1] if ax is None else ax
-        self.figure_ = self.ax_.figure
+        self.ax_: Axes = import_pyplot().subplots(layout="constrained")[1] if ax is None else ax
+        self.figure_: Figure = self.ax_.figure
         self._draw(self.ax_)
         tidy(self.ax_)
         return self

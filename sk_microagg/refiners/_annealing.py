@@ -6,18 +6,12 @@ import math
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from sk_microagg._kernels import (
-    Annealer,
-    Descent,
-    Partition,
-    RunningPartition,
-    records_to_visit,
-)
+from sk_microagg._kernels import Annealer, Descent, Partition, RunningPartition, records_to_visit
 from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Array, Floats, Labels
@@ -143,9 +137,6 @@ class Annealing(SearchRefiner):
     True
     """
 
-    if TYPE_CHECKING:  # what `refine` sets
-        trace_: Floats
-
     def __init__(
         self,
         max_iter: int | None = None,
@@ -188,7 +179,7 @@ class Annealing(SearchRefiner):
         labels = final.run(neighborhoods, best)
         self.n_iter_ = sum(n_steps for _, _, n_steps in runs)
         result = (trace[-1][0], deadline.seconds_gone(), Partition(X, labels, k).sse)
-        self.trace_ = np.vstack([trace, result])
+        self.trace_: Floats = np.vstack([trace, result])
         return labels
 
     def _runs(

@@ -1,6 +1,6 @@
 """Several refiners, applied in sequence."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -63,10 +63,6 @@ class Chain(Refiner, _BaseComposition):
     >>> chain.set_params(exchange__max_iter=10)
     Chain(steps=[('decompose', Decompose()), ('exchange', Exchange(max_iter=10))])
     """
-
-    if TYPE_CHECKING:  # what `refine` sets
-        steps_: list[tuple[str, Any]]
-        n_iter_: int
 
     def __init__(self, steps: list[tuple[str, Any]]) -> None:
         self.steps = steps
@@ -135,8 +131,8 @@ class Chain(Refiner, _BaseComposition):
             for _, refiner in steps:
                 labels = run_refiner(refiner, X, labels, k, random_state, rules)
             warn_if_interrupted("the result is the best partition found so far")
-        self.steps_ = steps
-        self.n_iter_ = sum(getattr(refiner, "n_iter_", 0) for _, refiner in steps)
+        self.steps_: list[tuple[str, Any]] = steps
+        self.n_iter_: int = sum(getattr(refiner, "n_iter_", 0) for _, refiner in steps)
         return labels
 
     def _check_steps(self) -> None:

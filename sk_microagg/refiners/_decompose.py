@@ -1,7 +1,5 @@
 """Group decomposition: the second phase of TFRP."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sk_microagg._kernels import Partition
@@ -47,16 +45,13 @@ class Decompose(Refiner):
     array([0, 0, 1, 1, 0, 1])
     """
 
-    if TYPE_CHECKING:  # what `refine` sets
-        n_iter_: int
-
     is_random = False
 
     def _refine(
         self, X: Floats, labels: Labels, k: int, random_state: np.random.RandomState
     ) -> Labels:
         labels = decompose(X, labels, k)
-        self.n_iter_ = 1
+        self.n_iter_: int = 1
         return labels
 
 

@@ -1,7 +1,5 @@
 """Iterative group decomposition."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sk_microagg._kernels import Partition
@@ -49,9 +47,6 @@ class DecomposeShrink(Refiner):
     array([1, 1, 0, 0, 1, 0])
     """
 
-    if TYPE_CHECKING:  # what `refine` sets
-        n_iter_: int
-
     is_random = False
 
     def __init__(self, max_iter: int | None = None) -> None:
@@ -70,7 +65,7 @@ class DecomposeShrink(Refiner):
             sse = Partition(X, labels, k).sse
             if not sse < before:
                 break
-        self.n_iter_ = n_iter
+        self.n_iter_: int = n_iter
         return labels
 
 

@@ -1,7 +1,6 @@
 """Cyclic exchanges of records among several groups."""
 
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -78,9 +77,6 @@ class Exchange(Refiner):
     >>> Exchange().refine(X, [0, 1, 1, 0, 0, 1], k=3)
     array([0, 0, 1, 1, 0, 1])
     """
-
-    if TYPE_CHECKING:  # what `refine` sets
-        n_iter_: int
 
     is_random = False
     takes_codes = True

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -115,9 +115,6 @@ class IteratedLocalSearch(SearchRefiner):
     True
     """
 
-    if TYPE_CHECKING:  # what `refine` sets
-        trace_: Floats
-
     def __init__(
         self,
         max_iter: int = 5000,
@@ -166,7 +163,7 @@ class IteratedLocalSearch(SearchRefiner):
         best, trace, n_iter = self._run_searches(begin, total, random_state, end, context)
         labels = final.run(neighborhoods, best)
         result = (trace[-1, 0], deadline.seconds_gone(), Partition(X, labels, k).sse)
-        self.trace_ = np.vstack([trace, result])
+        self.trace_: Floats = np.vstack([trace, result])
         self.n_iter_ = n_iter
         return labels
 

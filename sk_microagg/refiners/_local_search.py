@@ -1,7 +1,5 @@
 """Local search: swaps and shifts of records between pairs of groups."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sk_microagg._kernels import Descent, Partition
@@ -49,9 +47,6 @@ class LocalSearch(Refiner):
     array([0, 0, 1, 1, 0, 1])
     """
 
-    if TYPE_CHECKING:  # what `refine` sets
-        n_iter_: int
-
     def __init__(self, max_iter: int | None = None) -> None:
         self.max_iter = max_iter
 
@@ -70,5 +65,5 @@ class LocalSearch(Refiner):
         partition = Partition(X, split_large_groups(X, labels, k, rules=rules), k)
         seed = random_state.randint(np.iinfo(np.int32).max)
         descent = Descent(partition, seed=seed, guards=rules.guards() if rules else None)
-        self.n_iter_ = descent.run(partition.groups(), max_sweeps=max_iter)
+        self.n_iter_: int = descent.run(partition.groups(), max_sweeps=max_iter)
         return partition.labels()

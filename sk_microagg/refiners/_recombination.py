@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -166,9 +166,6 @@ class Recombination(SearchRefiner):
     True
     """
 
-    if TYPE_CHECKING:  # what `refine` sets
-        trace_: Floats
-
     def __init__(
         self,
         n_init: int = 8,
@@ -216,7 +213,7 @@ class Recombination(SearchRefiner):
             best = search.run(given)
         labels = final.run(neighborhoods, best)
         search.note(labels)
-        self.trace_ = np.array(search.trace)
+        self.trace_: Floats = np.array(search.trace)
         self.n_iter_ = search.n_rounds
         return labels
 

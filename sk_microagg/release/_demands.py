@@ -23,12 +23,7 @@ from sk_microagg._utils._formatting import (
 from sk_microagg._utils._tables import SIMILAR
 from sk_microagg.encoding._encoder import ADVICE, LOST
 from sk_microagg.files._format import Declared
-from sk_microagg.files._messages import (
-    Message,
-    Option,
-    RequestError,
-    one_line,
-)
+from sk_microagg.files._messages import Message, Option, RequestError, one_line
 from sk_microagg.files._table import Table
 from sk_microagg.metrics import unit_share, units_per_group
 from sk_microagg.privacy import Constraint

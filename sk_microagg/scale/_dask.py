@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -23,7 +23,6 @@ from sk_microagg._utils._estimator import (
 )
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._typing import (
-    Array,
     BuilderLike,
     FilePath,
     Labels,
@@ -254,22 +253,6 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     True
     """
 
-    if TYPE_CHECKING:  # what `fit` sets
-        n_rows_: int
-        n_groups_: int
-        n_blocks_: int
-        block_sizes_: Labels
-        group_sizes_: Labels
-        sse_: float
-        information_loss_: float
-        exact_transform_: bool
-        n_iter_: int
-        kinds_: dict[Any, str]
-        builder_: Any
-        refiner_: Any
-        n_features_in_: int
-        feature_names_in_: Array
-
     def __init__(
         self,
         k: int = 5,
@@ -486,18 +469,18 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
         self.n_features_in_ = len(X.columns)
         self.feature_names_in_ = np.array([*X.columns, None], dtype=object)[:-1]  # Some are tuples.
-        self.builder_ = method.builder
-        self.refiner_ = method.refiner
-        self.kinds_ = coding.kinds()
-        self.n_rows_ = sample.n_rows
-        self.n_blocks_ = grouped.router.n_blocks
-        self.block_sizes_ = grouped.sizes
-        self.n_groups_ = len(summary.group_sizes)
-        self.group_sizes_ = summary.group_sizes
-        self.sse_ = summary.sse
-        self.information_loss_ = loss_share(summary.sse, summary.moments.sum_of_squares)
-        self.exact_transform_ = summary.n_moved == 0
-        self.n_iter_ = summary.n_iter
+        self.builder_: Any = method.builder
+        self.refiner_: Any = method.refiner
+        self.kinds_: dict[Any, str] = coding.kinds()
+        self.n_rows_: int = sample.n_rows
+        self.n_blocks_: int = grouped.router.n_blocks
+        self.block_sizes_: Labels = grouped.sizes
+        self.n_groups_: int = len(summary.group_sizes)
+        self.group_sizes_: Labels = summary.group_sizes
+        self.sse_: float = summary.sse
+        self.information_loss_: float = loss_share(summary.sse, summary.moments.sum_of_squares)
+        self.exact_transform_: bool = summary.n_moved == 0
+        self.n_iter_: int = summary.n_iter
         self._space = space
         self._coding = coding.as_released(summary.shown)
         self._table_roles = roles

@@ -16,11 +16,7 @@ from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._tables import check_types, warn_of_similar_values, warn_of_spellings
 from sk_microagg._utils._typing import DataFrame, Floats, Labels
 from sk_microagg._utils._validation import check_k
-from sk_microagg.encoding._sampling_weights import (
-    about_weights,
-    warn_of_rare_weights,
-    weights_of,
-)
+from sk_microagg.encoding._sampling_weights import about_weights, warn_of_rare_weights, weights_of
 from sk_microagg.privacy import Constraint, DistinctUnits, Rules
 from sk_microagg.privacy._amounts import AmountConstraint, amounts_of
 from sk_microagg.privacy._codes import GroupCounts
@@ -34,13 +30,7 @@ from sk_microagg.scale._stratum_columns import (
     count_strata,
     merge_counts,
 )
-from sk_microagg.scale._survey import (
-    Values,
-    compute_merged,
-    keys_of,
-    merge_spellings,
-    spellings_of,
-)
+from sk_microagg.scale._survey import Values, compute_merged, keys_of, merge_spellings, spellings_of
 
 
 @dataclass(frozen=True)
