@@ -53,6 +53,7 @@ def test_entropy_as_published(adult):
     np.testing.assert_allclose(found, [4.31, 14.39], rtol=0.05)
 
 
+@pytest.mark.release
 def test_the_loss_itself_as_distance_and_no_record_is_dropped(adult):
     X, hierarchies = adult
     kaim = KAIM(5, hierarchies=hierarchies, refiner=None, random_state=0)

@@ -103,6 +103,7 @@ def test_two_workers_make_the_release_of_threads(client, X, new, threads, shuffl
     assert_same(run(X, new, sample_size=1000, shuffle=shuffle), threads)
 
 
+@pytest.mark.release
 def test_one_worker_makes_the_release_of_threads(X, new, threads):
     with start(n_workers=1) as cluster, distributed.Client(cluster):
         for shuffle in ("disk", "memory"):
