@@ -67,9 +67,9 @@ class Attack(NamedTuple):
     column: str | None
     attacker: str | None
     success: Told
-    control: Told | None
+    others: Told | None
     by_chance: Told
-    due: Told | None = None
+    due_to_release: Told | None = None
 
 
 class Told(NamedTuple):

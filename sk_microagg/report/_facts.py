@@ -49,12 +49,7 @@ from sk_microagg.metrics import (
 )
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._changes import correlations_of
-from sk_microagg.metrics._disclosure import (
-    INTERVAL,
-    RANKS,
-    values_in_interval,
-    values_near_in_rank,
-)
+from sk_microagg.metrics._disclosure import INTERVAL, RANKS, values_in_interval, values_near_in_rank
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._linkage import link, units_of
 from sk_microagg.metrics._pairs import MixedPair

@@ -27,6 +27,7 @@ from sk_microagg.builders import BUILDERS
 from sk_microagg.generalization._generalizer import releases_intervals
 from sk_microagg.plotting._search_displays import total_of, trace_of
 from sk_microagg.refiners._chain import REFINERS
+from sk_microagg.report._attacks import Told
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
 from sk_microagg.report._recipe import describe, describe_parameter, recipe_of
 from sk_microagg.report._scenario import INTRUDERS
@@ -319,7 +320,7 @@ def document_of(contents: dict[str, Any]) -> dict[str, Any]:
             {
                 "column": column.words,
                 "homogeneous": _share(
-                    facts.share_of_groups(column.homogeneous), column.homogeneous
+                    facts, column.homogeneous, facts.share_of_groups(column.homogeneous)
                 ),
                 "different_values_at_least": column.n_values,
                 "entropy_at_least": column.entropy,
@@ -340,8 +341,9 @@ def document_of(contents: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _share(text: str, value: float) -> dict[str, Any]:
+def _share(facts: Any, value: float, text: str | None = None) -> dict[str, Any]:
     """A share of the records in words, and as a number if the words are one."""
+    text = facts.as_text(value) if text is None else text
     return {"text": text, "value": rounded_share(value) if text == whole_percent(value) else None}
 
 
@@ -376,33 +378,23 @@ def _risk(facts: Any) -> dict[str, Any]:
         "before": before.risks,
         "after": after.risks,
         "is_acceptable": None if threshold is None else after.is_acceptable(threshold),
-        "unique_before": _share(facts.as_text(facts.unique_before), facts.unique_before),
-        "unique_after": _share(facts.as_text(facts.unique_after), facts.unique_after),
+        "unique_before": _share(facts, facts.unique_before),
+        "unique_after": _share(facts, facts.unique_after),
         "expected_re_identifications": linkage,
-        "unique_by_unchanged": None
-        if found is None
-        else _share(facts.as_text(found.unique_with_release), found.unique_with_release),
-        "re_identified_with_unchanged_at_most": None
-        if found is None
-        else rounded_up(found.expected_matches),
+        "unique_by_unchanged": found and _share(facts, found.unique_with_release),
+        "re_identified_with_unchanged_at_most": found and rounded_up(found.expected_matches),
         "determined_by_unchanged": facts.unchanged.determined,
         "assumed_unknown": facts.unchanged.assumed_unknown,
     }
 
 
 def _attacks(attacks: Any) -> Any:
-    def told(share):
-        return None if share is None else {"text": share.text, "interval": share.interval}
-
     for attack in (*attacks.guesses, *attacks.sensitive, *attacks.compared.attacks):
         yield {
-            "goal": attack.goal,
-            "column": attack.column,
-            "attacker": attack.attacker,
-            "success": told(attack.success),
-            "others": told(attack.control),
-            "by_chance": told(attack.by_chance),
-            "due_to_release": told(attack.due),
+            name: {"text": found.text, "interval": found.interval}
+            if isinstance(found, Told)
+            else found
+            for name, found in attack._asdict().items()
         }
 
 

@@ -243,11 +243,7 @@ def parse_formula(formula: str) -> tuple[str, list[str]]:
 
 
 def analyze(
-    formula: str,
-    columns: dict[str, tuple[Any, Any]],
-    fewest: int,
-    units: Array | None,
-    show: Any,
+    formula: str, columns: dict[str, tuple[Any, Any]], fewest: int, units: Array | None, show: Any
 ) -> Analysis:
     """Fit a regression to the original and to the release, where no value is missing.
 

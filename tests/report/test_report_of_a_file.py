@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from importlib.resources import files
 
 import jsonschema
@@ -9,12 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from marks import in_one_case
+from tables.pages import Reader
 
+from sk_microagg import TableAggregator
 from sk_microagg.cli import main
 from sk_microagg.metrics import joint_anonymity, population_risk
 from sk_microagg.privacy import Dominance, LDiversity, PPercent
 from sk_microagg.release import ReleaseRequest, release_file
 from sk_microagg.release._release import Progress
+from sk_microagg.report import make_report
 
 pytestmark = pytest.mark.usefixtures("facts_only")
 
@@ -167,6 +171,14 @@ def test_weights_and_amounts(documented, years, tmp_path):
     assert roles["w"] == ("weight", "mean of the group")
     assert roles["age"] == ("quasi-identifier", "weighted mean of the group")
     assert "sums of weight × value stay as they are" in found["method"]["Weights"]
+    texts = [verdict["text"] for verdict in found["verdicts"]]
+    assert any(
+        re.fullmatch(r"Column 'income': .* at most 0\.\d+ of .*; 0\.5 demanded\.", t) for t in texts
+    )
+    assert any(
+        re.match(r"Sensitive column 'salary': .* at least \d+%; 2% demanded\.", t) for t in texts
+    )
+    assert not any("Dominance" in text or "PPercent" in text for text in texts)
     held = {one["name"]: one["holds"] for one in found["protection"]["constraints"]}
     assert held == {
         "dominance (at most 0.5) of the column 'income'": True,
@@ -202,3 +214,36 @@ def test_every_field_of_the_document(documented, years):
     assert [each["why_not"] for each in found["analyses"]] == [None, None]
     reasons = {column["name"]: column["reason"] for column in found["columns"]}
     assert (reasons["age"], reasons["id"]) == ("known to neighbors", "names people")
+
+
+def test_risks_in_the_population_are_on_the_page_without_a_scenario():
+    settings = {"k": K, "refiner": None, "drop": ["id"], "sensitive": ["illness", "salary"]}
+    weighted, plain = TableAggregator(**settings, weight="w"), TableAggregator(**settings)
+    risk = population_risk(weighted.fit_transform(PEOPLE)[["age", "income", "town"]], PEOPLE["w"])
+    page = Reader(make_report(weighted, PEOPLE, weighted.fit_transform(PEOPLE)).to_html())
+    shown, about = page.row("Journalist")
+    percents = float(shown.removeprefix("at most ").removesuffix("%"))
+    assert 0 <= percents / 100 - risk.journalist.largest < 0.01 + 1e-9
+    assert "In the mean: at most " in about
+    page = Reader(make_report(plain, PEOPLE, plain.fit_transform(PEOPLE)).to_html())
+    assert not any(row[:1] == ["Journalist"] for row in page.rows)
+
+
+def test_earlier_releases_in_python():
+    aggregator = TableAggregator(k=K, refiner=None, unit="id", quasi_identifiers=["age", "income"])
+    release = aggregator.fit_transform(PEOPLE)
+    others = release[["income", "age"]].sample(frac=1.0, random_state=0)
+    for earlier, people in (
+        ([(others, PEOPLE["id"][others.index])], K),
+        ([(PEOPLE, PEOPLE["id"])], None),
+        ([(release[["age", "income"]].to_numpy(), PEOPLE["id"].astype(str))], K),
+    ):
+        found = make_report(aggregator, PEOPLE, release, earlier=earlier).to_dict()
+        assert found["protection"]["joint_anonymity"] == {"releases": 2, "people": people}
+        [told] = [each for each in found["verdicts"] if "all 2 releases" in each["text"]]
+        assert (told["state"] == "broken") is told["text"].startswith("Not 4-anonymous")
+        assert (told["state"] == "broken") is (people is None)
+    without = TableAggregator(k=K, refiner=None, drop=["id"]).fit(PEOPLE)
+    release = without.fit_transform(PEOPLE)
+    with pytest.raises(ValueError, match=r"^earlier needs unit"):
+        make_report(without, PEOPLE, release, earlier=[(PEOPLE, PEOPLE["id"])])
