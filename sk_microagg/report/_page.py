@@ -245,10 +245,8 @@ def named(names):
 
 def method_of(estimator, facts):
     """What was done, as far as the first page does not say it."""
-    is_generalized, is_table = (
-        releases_intervals(estimator),
-        isinstance(estimator, TableAggregator),
-    )
+    is_generalized = releases_intervals(estimator)
+    is_table = isinstance(estimator, TableAggregator)
     yield "Method", GENERALIZED if is_generalized else OF_TABLES if is_table else AVERAGED
     published, strata = facts.published, facts.beyond_k.n_strata
     if published["file"] is not None:
@@ -261,8 +259,7 @@ def method_of(estimator, facts):
         yield "Weights", KEPT
     if is_generalized or facts.mixed is not None:
         yield "Missing in the original", facts.missing
-    if is_generalized and (estimator.labels_ < 0).any():
-        is_suppressed = estimator.labels_ < 0
+    if is_generalized and (is_suppressed := estimator.labels_ < 0).any():
         n_suppressed = facts.bound(is_suppressed.mean()) or f"{is_suppressed.sum():,}"
         yield "Records suppressed", f"{n_suppressed}, released as * in all columns"
     if getattr(estimator, "n_blocks_", 1) > 1:
@@ -276,11 +273,8 @@ def method_of(estimator, facts):
     if is_generalized and hasattr(estimator, "distance"):
         yield "Distance between records", f"{estimator.distance}"
         yield "Numbers released as", f"{estimator.output}s"
-    for label, name in (
-        ("Groups built by", "builder"),
-        ("Groups refined by", "refiner"),
-        ("Columns scaled by", "scaler"),
-    ):
+    labels = "Groups built by", "Groups refined by", "Columns scaled by"
+    for label, name in zip(labels, ("builder", "refiner", "scaler"), strict=True):
         if hasattr(estimator, name):
             yield label, _by_name(getattr(estimator, f"{name}_", getattr(estimator, name)))
 

@@ -300,25 +300,21 @@ def _coded(
     common = [
         values[j] for j in np.argsort(-np.bincount(codes), kind="stable") if people[j] >= fewest
     ]
-    both = []
-    for cells in (before, after):
-        texts = np.array(["" if cell is None else str(cell) for cell in cells], dtype=object)
-        missing = np.array([cell is None for cell in cells])
-        both.append((texts, missing))
+    missing = [np.array([cell is None for cell in cells]) for cells in (before, after)]
+
+    def indicators(value):
+        """Whether cells have a value, or a rare one; NaN where they are missing."""
+        found = [
+            ~np.isin(cells, [*common, None]) if value is None else cells == value
+            for cells in (before, after)
+        ]
+        return [np.where(gap, np.nan, part) for gap, part in zip(missing, found, strict=True)]
+
     for value in common[1:]:
-        yield (
-            f"{show(name)}: {show(value)}",
-            *(np.where(missing, np.nan, texts == value) for texts, missing in both),
-        )
-    others = [~np.isin(texts, common) & ~missing for texts, missing in both]
-    if all(other.sum() >= fewest for other in others):
-        yield (
-            f"{show(name)}: other",
-            *(
-                np.where(missing, np.nan, other)
-                for other, (_, missing) in zip(others, both, strict=True)
-            ),
-        )
+        yield f"{show(name)}: {show(value)}", *indicators(value)
+    others = indicators(None)
+    if all(np.nansum(other) >= fewest for other in others):
+        yield f"{show(name)}: other", *others
 
 
 def _least_squares(X: Floats, y: Floats, units: Array | None) -> Any:
