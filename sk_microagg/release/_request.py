@@ -281,11 +281,12 @@ class ReleaseRequest:
             self._set(name, None if value is None else str(value))
         if isinstance(self.analysis, str):
             self._set("analysis", [self.analysis])
-        for name in (*LISTS, "na", "erase", "analysis", "earlier"):
+        for name in (*LISTS, "na", "erase", "analysis"):
             value = getattr(self, name)
             if isinstance(value, str):
                 raise TypeError(f"{name}={value!r} must be a list of str.")
             self._set(name, None if value is None else list(value))
+        self._set("earlier", list(self.earlier))
         for name in ("ordinal", "date"):
             value = getattr(self, name)
             if isinstance(value, str):
