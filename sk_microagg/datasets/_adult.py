@@ -18,7 +18,7 @@ from sklearn.utils import Bunch, check_scalar
 from sk_microagg._utils._csv import read_csv_rows
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, DataFrame, FilePath
-from sk_microagg.datasets._files import FOLDER_VARIABLE
+from sk_microagg.datasets._files import FOLDER_VARIABLE, rows_below
 from sk_microagg.generalization import Hierarchy
 
 FILE_NAME = "adult.csv"
@@ -234,13 +234,7 @@ def _rows_from_openml(frame: DataFrame) -> list[list[str]]:
 
 def _read_table(path: Path) -> Array:
     """Read an `adult.csv`, if it has the header, the number of records and the values of Adult."""
-    rows = read_csv_rows(path)
-    header = rows[0] if rows else []
-    if header != list(COLUMNS):
-        raise ValueError(
-            f"{path} has the header {','.join(header)!r}, expected {','.join(COLUMNS)!r}."
-        )
-    return _parse_rows(rows[1:], path)
+    return _parse_rows(rows_below(COLUMNS, path), path)
 
 
 def _write_table(path: Path, rows: list[list[str]]) -> None:

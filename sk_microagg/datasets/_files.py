@@ -142,24 +142,29 @@ def read_rda(path: Path, columns: Sequence[str]) -> Floats:
 
 def read_csv(path: Path, source: DataFile, columns: Sequence[str]) -> Floats:
     """Read columns of a CSV file, if it has the header and the number of records of `source`."""
-    rows = read_csv_rows(path)
-    header = rows[0] if rows else []
-    records = rows[1:]
-    if header != list(source.columns):
-        raise ValueError(
-            f"{path} has the header {','.join(header)!r}, expected {','.join(source.columns)!r}."
-        )
+    records = rows_below(source.columns, path)
     if len(records) != source.n_rows:
         raise ValueError(f"{path} has {len(records)} records, expected {source.n_rows}.")
 
     X = np.empty((source.n_rows, len(columns)))
     for i, record in enumerate(records):
         try:
-            cells = dict(zip(header, record, strict=True))
+            cells = dict(zip(source.columns, record, strict=True))
             X[i] = [_finite(cells[name]) for name in columns]
         except ValueError as error:
             raise ValueError(f"Record {i + 1} of {path} cannot be read: {error}.") from error
     return X
+
+
+def rows_below(header: Sequence[str], path: Path) -> list[list[str]]:
+    """The rows of a CSV file, if it has a header."""
+    rows = read_csv_rows(path)
+    found = rows[0] if rows else []
+    if found != list(header):
+        raise ValueError(
+            f"{path} has the header {','.join(found)!r}, expected {','.join(header)!r}."
+        )
+    return rows[1:]
 
 
 def _finite(text: str) -> float:

@@ -14,10 +14,9 @@ from sk_microagg.encoding._categories import CategoryColumn
 from sk_microagg.encoding._coordinates import ON_A_LINE, Coordinates, numbers_of
 from sk_microagg.encoding._dates import DateColumn
 from sk_microagg.encoding._frames import is_missing
-from sk_microagg.encoding._intervals import group_intervals
 from sk_microagg.encoding._numbers import NumberColumn, group_averages
 from sk_microagg.encoding._ordinals import OrdinalColumn
-from sk_microagg.encoding._recoding import recode
+from sk_microagg.encoding._recoding import group_intervals, recode
 from sk_microagg.encoding._trees import HierarchyColumn
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.privacy import Rules

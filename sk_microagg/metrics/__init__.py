@@ -9,7 +9,6 @@ from sk_microagg.metrics._anonymity import (
     uniqueness,
 )
 from sk_microagg.metrics._attribute_inference import AttributeInference, attribute_inference
-from sk_microagg.metrics._cell_enumeration import cell_enumeration
 from sk_microagg.metrics._changes import (
     CorrelationChange,
     attribute_changes,
@@ -27,7 +26,7 @@ from sk_microagg.metrics._contributions import (
     units_per_group,
 )
 from sk_microagg.metrics._determined import determined_columns
-from sk_microagg.metrics._disclosure import interval_disclosure, rank_disclosure
+from sk_microagg.metrics._disclosure import cell_enumeration, interval_disclosure, rank_disclosure
 from sk_microagg.metrics._generalization import (
     generalization_loss,
     record_missing_rate,

@@ -1,6 +1,7 @@
 """The default: a short annealing, then exchanges."""
 
 import math
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -144,24 +145,17 @@ class Auto(SearchRefiner):
         return refined
 
 
+@dataclass
 class _Run:
     """The annealing of a partition: a trial, the result, and the number of steps."""
 
-    def __init__(
-        self,
-        neighborhoods: Neighborhoods,
-        labels: Labels,
-        seed: int,
-        progress: Progress,
-        is_large: bool,
-    ) -> None:
-        self.neighborhoods = neighborhoods
-        self.labels = labels
-        self.seed = seed
-        self.progress = progress
-        self.is_large = is_large
-        self.annealed: Labels | None = None
-        self.n_iter = 0
+    neighborhoods: Neighborhoods
+    labels: Labels
+    seed: int
+    progress: Progress
+    is_large: bool
+    annealed: Labels | None = None
+    n_iter: int = 0
 
     def trial_succeeds(self) -> bool:
         """Return whether annealing is likely to lose less than exchanges alone."""

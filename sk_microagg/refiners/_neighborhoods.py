@@ -1,5 +1,6 @@
 """The near records of each record, and how far away they are."""
 
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -24,6 +25,7 @@ MAX_SHARE_OF_TWINS = 0.4
 SCALE_PER_ERROR = 0.6
 
 
+@dataclass(eq=False)
 class Neighborhoods:
     """Near neighbors of each record, and its scale: how far away they are.
 
@@ -31,23 +33,16 @@ class Neighborhoods:
     need is then in the cache. `X`, `neighbors` and `scales` are in that order.
     """
 
-    def __init__(
-        self,
-        X: Floats,
-        k: int,
-        order: Labels,
-        neighbors: Codes,
-        scales: Floats,
-        rules: Rules | None = None,
-    ) -> None:
-        self.X = X
-        self.k = k
-        self.order = order
-        self.neighbors = neighbors
-        self.scales = scales
-        self.rules = rules
-        self.by_scale = np.argsort(scales, kind="stable").astype(np.int32)
-        self.sorted_scales = scales[self.by_scale]
+    X: Floats
+    k: int
+    order: Labels
+    neighbors: Codes
+    scales: Floats
+    rules: Rules | None = None
+
+    def __post_init__(self) -> None:
+        self.by_scale = np.argsort(self.scales, kind="stable").astype(np.int32)
+        self.sorted_scales = self.scales[self.by_scale]
 
     @classmethod
     def find(
@@ -91,7 +86,7 @@ class Neighborhoods:
         """
         errors = mean_squared_errors(self.X, labels)
         scales = np.maximum(self.scales, SCALE_PER_ERROR * errors[labels])
-        return Neighborhoods(self.X, self.k, self.order, self.neighbors, scales, self.rules)
+        return replace(self, scales=scales)
 
     def new_guards(self) -> Guards | None:
         """Return guards of the rules for one search; None without rules."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,52 +111,45 @@ def _opened_state(path: Path, settings: dict, progress: Any) -> SeriesState:
     return state
 
 
+@dataclass(frozen=True)
 class _Grouping:
     """Groups the newcomers of a table, and checks all groups, by the values of their cells."""
 
-    def __init__(
-        self,
-        request: ReleaseRequest,
-        roles: TableRoles,
-        declared: Declared,
-        table: Table,
-        progress: Any,
-    ):
-        self._request = request
-        self._roles = roles
-        self._declared = declared
-        self._table = table
-        self._progress = progress
+    request: ReleaseRequest
+    roles: TableRoles
+    declared: Declared
+    table: Table
+    progress: Any
 
     def group(self, firsts: Labels) -> tuple[Labels, Any]:
         """The groups of people with these first rows, and what each group is released as."""
-        people = replace(self._table, cells=self._table.cells.take(firsts))
-        plan = Plan.from_request(self._request, people)
-        warn_of_columns(plan, self._progress)
+        people = replace(self.table, cells=self.table.cells.take(firsts))
+        plan = Plan.from_request(self.request, people)
+        warn_of_columns(plan, self.progress)
         for hint in hint_at_codes(plan.columns, plan.declared, is_typed=not people.is_text):
-            self._progress.warn(hint)
-        self._progress.show(f"grouping {len(firsts)} newcomers")
-        estimator = plan.make_estimator(verbose=int(self._progress.is_shown))
-        check_series(estimator, self._request.hold, self._request.leavers)
+            self.progress.warn(hint)
+        self.progress.show(f"grouping {len(firsts)} newcomers")
+        estimator = plan.make_estimator(verbose=int(self.progress.is_shown))
+        check_series(estimator, self.request.hold, self.request.leavers)
         records = plan.records()
         roles = TableRoles.from_estimator(estimator, list(records.columns))
-        labels, groups = group_people(estimator, records, roles, self._request.hold)
+        labels, groups = group_people(estimator, records, roles, self.request.hold)
         if groups is None:
             return labels, None
         # Those who wait are written as others, and not taken.
         released = groups.take(np.maximum(labels, 0)).reset_index(drop=True)
         cells = plan.release(released, estimator).cells
         members = np.array([np.flatnonzero(labels == number)[0] for number in range(len(groups))])
-        shown = [*self._roles.quasi_identifiers, *self._roles.strata]
+        shown = [*self.roles.quasi_identifiers, *self.roles.strata]
         return labels, without_dictionaries(cells.select(shown).take(members))
 
     def violates(self, cells: Any, labels: Labels, people: Labels) -> Booleans:
         """Whether each group violates a constraint."""
-        rows = replace(self._table, cells=cells)
-        sensitive = list(self._roles.sensitive)
-        values = rows.values(sensitive, self._declared, is_strict=True)
+        rows = replace(self.table, cells=cells)
+        sensitive = list(self.roles.sensitive)
+        values = rows.values(sensitive, self.declared, is_strict=True)
         numbers = [name for name, dtype in values.dtypes.items() if dtype.kind in "iuf"]
-        constraints = make_constraints(self._request.privacy, sensitive, numbers)
+        constraints = make_constraints(self.request.privacy, sensitive, numbers)
         return violating(constraints, values, people, labels)
 
 

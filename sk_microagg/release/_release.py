@@ -20,14 +20,19 @@ from sk_microagg._utils._deadline import (
 )
 from sk_microagg._utils._formatting import fewest_records
 from sk_microagg._utils._tables import SIMILAR, check_report_extra
-from sk_microagg.files._format import Format, file_of_input, is_standard, name_of_input
+from sk_microagg.files._format import (
+    Format,
+    cannot_write,
+    file_of_input,
+    is_standard,
+    name_of_input,
+)
 from sk_microagg.files._messages import (
     Message,
     Option,
     RequestError,
     bad_input_as_request_error,
     one_line,
-    reason,
     require,
 )
 from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
@@ -197,8 +202,7 @@ def _write_report(
     except ImportError as error:
         raise _no_report(error) from error
     except OSError as error:
-        text = "{path} cannot be written: {why}."
-        raise RequestError("cannot_write", text, path=request.report, why=reason(error)) from error
+        raise cannot_write(str(request.report), error) from error
 
 
 class Progress:

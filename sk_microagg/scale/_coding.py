@@ -20,13 +20,13 @@ from sk_microagg.encoding import CategoryColumn, OrdinalColumn
 from sk_microagg.encoding._categories import ends_of, mode_positions
 from sk_microagg.encoding._coordinates import Coordinates
 from sk_microagg.encoding._frames import can_be_missing, take, with_room
-from sk_microagg.encoding._intervals import (
+from sk_microagg.encoding._numbers import group_averages
+from sk_microagg.encoding._recoding import (
     extremes,
     make_domain,
     text_of_cover,
     values_for_intervals,
 )
-from sk_microagg.encoding._numbers import group_averages
 from sk_microagg.generalization._domain import NumberDomain
 from sk_microagg.generalization._labels import ROOT, label_of
 from sk_microagg.scale._survey import Survey, Values, find_kinds, survey_columns

@@ -24,7 +24,7 @@ from sk_microagg.privacy import (
     TCloseness,
     UnitShare,
 )
-from sk_microagg.privacy._earth_mover import OrderedDistance
+from sk_microagg.privacy._closeness import OrderedDistance
 
 NESTED = {"a": [0, 1], "b": {"c": [2, 3, 4], "d": [5]}, "e": [6], "f": [7, 8, 9]}
 HIERARCHY = Hierarchy.from_nested(NESTED)

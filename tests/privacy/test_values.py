@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.privacy import DistinctUnits, LDiversity, TCloseness
-from sk_microagg.privacy._earth_mover import EqualDistance, OrderedDistance
+from sk_microagg.privacy._closeness import EqualDistance, OrderedDistance
 
 NAN = float("nan")
 DAYS = [date(2020, 1, day) for day in (3, 1, 3, 2)]
