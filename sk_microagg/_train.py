@@ -49,7 +49,7 @@ def _estimator_has(method: str) -> Callable[[Any], bool]:
     return check
 
 
-def _forwarded(name: str, summary: str, returns: str) -> Any:
+def _forwarded(name: str, summary: str, returns: str) -> Callable[..., Array]:
     """A method of the model that takes original rows, if the estimator has it."""
 
     def method(self: Any, X: TableLike, **params: Any) -> Array:

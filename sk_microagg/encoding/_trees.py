@@ -28,7 +28,6 @@ class HierarchyColumn(CategoryColumn):
     def __init__(
         self, column: Series, k: int, hierarchy: Hierarchy, units: Array | None = None
     ) -> None:
-        self._hierarchy = hierarchy
         known = column.dropna().to_numpy()
         domain = hierarchy._domain(known, f"Column {column.name!r}")
         self._tree, self._losses = domain.tree, domain.loss

@@ -123,6 +123,7 @@ def outline(points: Floats) -> Floats:
         return corners[order[[0, -1]]]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PartitionDisplay(Display):
     """The groups of a partition, in the plane of the first two principal components.
 
@@ -183,20 +184,11 @@ class PartitionDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        *,
-        points: Floats,
-        labels: Labels,
-        axis_names: tuple[str, ...],
-        is_plane: bool = True,
-        max_groups: int = 200,
-    ) -> None:
-        self.points = points
-        self.labels = labels
-        self.axis_names = axis_names
-        self.is_plane = is_plane
-        self.max_groups = max_groups
+    points: Floats
+    labels: Labels
+    axis_names: tuple[str, ...]
+    is_plane: bool = True
+    max_groups: int = 200
 
     @classmethod
     def from_estimator(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -28,6 +29,7 @@ NEEDS = {"homogeneity": "sensitive", "closeness": "sensitive", "units_per_group"
 Risk: TypeAlias = Literal["expected_matches", "homogeneity", "closeness", "units_per_group"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RiskUtilityDisplay(Display):
     """Disclosure risk against information loss, over k.
 
@@ -97,22 +99,12 @@ class RiskUtilityDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        *,
-        k: Array,
-        information_loss: Array,
-        expected_matches: Array,
-        homogeneity: Array | None = None,
-        closeness: Array | None = None,
-        units_per_group: Array | None = None,
-    ) -> None:
-        self.k = k
-        self.information_loss = information_loss
-        self.expected_matches = expected_matches
-        self.homogeneity = homogeneity
-        self.closeness = closeness
-        self.units_per_group = units_per_group
+    k: Array
+    information_loss: Array
+    expected_matches: Array
+    homogeneity: Array | None = None
+    closeness: Array | None = None
+    units_per_group: Array | None = None
 
     @classmethod
     def from_estimator(

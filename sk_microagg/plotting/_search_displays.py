@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Self
 
@@ -21,6 +22,7 @@ TIMES = {"iteration": (0, "iteration"), "seconds": (1, "seconds of search")}
 BEYOND_THE_END = 1.08
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConvergenceDisplay(Display):
     """The loss of the best partition that a search found, over time.
 
@@ -79,16 +81,9 @@ class ConvergenceDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        *,
-        trace: Floats,
-        total: float | None = None,
-        x: Literal["seconds", "iteration"] = "seconds",
-    ) -> None:
-        self.trace = trace
-        self.total = total
-        self.x = x
+    trace: Floats
+    total: float | None = None
+    x: Literal["seconds", "iteration"] = "seconds"
 
     @classmethod
     def from_estimator(
