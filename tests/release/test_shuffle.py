@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from hashlib import sha256
 
 import numpy as np
 import pandas as pd
@@ -171,7 +172,7 @@ def test_the_summary_states_the_order(release, table, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("facts_only")
-def test_report_is_the_same(release, table, tmp_path):
+def test_report_is_the_same_but_for_the_file_and_the_order(release, table, tmp_path):
     pytest.importorskip("matplotlib")
     table.to_csv(tmp_path / "in.csv", index=False)
     pages = []
@@ -180,5 +181,11 @@ def test_report_is_the_same(release, table, tmp_path):
         paths = tmp_path / "in.csv", tmp_path / f"{shuffle}.csv"
         release(*paths, **CHOICE, report=report, shuffle=shuffle)
         # The minute in which it was written may have passed.
-        pages.append(re.sub(r" \d\d:\d\d ", " ", report.read_text(encoding="utf-8")))
+        page = re.sub(r" \d\d:\d\d ", " ", report.read_text(encoding="utf-8"))
+        order = "random" if shuffle else "that of the original"
+        checksum = sha256(paths[1].read_bytes()).hexdigest()
+        for told in (f"<dd>{shuffle}.csv, SHA-256 {checksum}</dd>", f"<dd>{order}</dd>"):
+            assert page.count(told) == 1
+            page = page.replace(told, "")
+        pages.append(page)
     assert pages[0] == pages[1]
