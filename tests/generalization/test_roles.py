@@ -116,7 +116,7 @@ def test_measures_are_about_quasi_identifiers(X, tmp_path):
     roles = {"sensitive": X["age"], "unchanged": X[["age"]]}
     report = make_report(model, X, release, **roles).save(tmp_path / "report.html")
     names = ", ".join(X.columns.drop("age"))
-    assert f"{X.shape[1] - 1}: {names}" in report.read_text(encoding="utf-8")
+    assert f"{X.shape[1] - 1} columns: {names}" in report.read_text(encoding="utf-8")
     message = "quasi-identifiers"
     with pytest.raises(ValueError, match=message):
         risk_utility(X, [3], estimator=model)
