@@ -393,9 +393,9 @@ def _attacks(attacks: Any) -> Any:
 
 
 def _utility(facts: Any) -> dict[str, Any]:
-    changes = []
-    if facts.numbers is not None:
-        for name, change in zip(facts.names, facts.numbers.changes, strict=True):
-            signs = {which: signed(change[f"{which}_change"], decimals=1) for which in CHANGES}
-            changes.append({"name": name, **signs})
+    numbers = [] if facts.numbers is None else zip(facts.names, facts.numbers.changes, strict=True)
+    changes = [
+        {"name": name} | {each: signed(change[f"{each}_change"], decimals=1) for each in CHANGES}
+        for name, change in numbers
+    ]
     return {**asdict(facts.utility), "changes": changes}

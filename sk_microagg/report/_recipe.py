@@ -69,23 +69,16 @@ def _arguments(estimator, beyond_k):
     privacy = getattr(estimator, "privacy", None)
     has_role = {
         "sensitive": any(not each.is_about_units for each in as_constraints(privacy))
-        and not (is_table and (_is_given(estimator.sensitive) or not beyond_k.columns)),
+        and not (is_table and (not _is_empty(estimator.sensitive) or not beyond_k.columns)),
         # A guess: an estimator does not keep whether `fit` took units, but if it did, all groups
         # have at least k people.
         "unit": not is_table and (beyond_k.n_units or 0) >= estimator.k,
         "strata": beyond_k.n_strata is not None and not is_table,
     }
-    needs_target = uses_target(estimator) if is_table else _scales_by_target(estimator)
+    scaler = getattr(estimator, "scaler_", None)
+    needs_target = uses_target(estimator) if is_table else has_target_scaler(scaler)
     roles = [f"{name}={name}" for name, has in has_role.items() if has]
     return ", ".join(["X", *(["y"] if needs_target else []), *roles])
-
-
-def _is_given(value):
-    return value is not None and len(value) > 0
-
-
-def _scales_by_target(estimator):
-    return has_target_scaler(getattr(estimator, "scaler_", None))
 
 
 def _default_seed(estimator):
