@@ -196,7 +196,7 @@ def test_pipelines_benchmark_trains_in_four_ways(monkeypatch, tmp_path):
 
 @end_to_end
 def test_dask_benchmark_checks_the_release(tmp_path):
-    options = ["--runs", "none:2000", "-q", "3", "--values", "12"]
+    options = ["--runs", "none:2000", "--columns", "3", "--values", "12"]
     options += ["--workers", "1", "--folder", tmp_path]
     _, results = run("scale_dask.py", *options, "--json", tmp_path / "results.json")
     (cell,) = results["cells"]
