@@ -287,7 +287,6 @@ def warn_if_one_group(labels: Labels, k: int, strata: Strata | None, rules: Rule
 
 
 def warn_of_one_group(within_strata: bool) -> None:
-    """Warn that all records, or all of a stratum, are in one group."""
     where = "All records of a stratum are" if within_strata else "All records are"
     warn_user(
         f"{where} in one group: no smaller groups were found that satisfy the constraints. "
@@ -296,7 +295,6 @@ def warn_of_one_group(within_strata: bool) -> None:
 
 
 def builder_under(rules: Rules) -> MDAV | TClosenessFirst:
-    """Return the default builder under constraints."""
     return TClosenessFirst() if has_t_closeness(rules) else MDAVUnderRules()
 
 

@@ -220,7 +220,6 @@ class ReleaseSeries:
 
 
 def check_series(aggregator: Any, hold: Any, leavers: Any) -> None:
-    """Raise unless a series can be made of these."""
     if not isinstance(aggregator, TableAggregator):
         kind = type(aggregator).__name__
         raise TypeError(f"aggregator must be a TableAggregator, got {kind}.")
@@ -255,10 +254,7 @@ def settings_of(aggregator: Any, roles: TableRoles) -> dict[str, Any]:
 def group_people(
     aggregator: TableAggregator, people: DataFrame, roles: TableRoles, hold: float
 ) -> tuple[Labels, DataFrame | None]:
-    """The group of each newcomer, NONE for those who wait, and what the groups are released as.
-
-    `people` has a row for each of them.
-    """
+    """The group of each newcomer, NONE for those who wait, and what the groups are released as."""
     labels = np.full(len(people), NONE, dtype=np.intp)
     places = _who_can_be_grouped(aggregator, people, roles)
     if not len(places):

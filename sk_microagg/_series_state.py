@@ -69,7 +69,6 @@ class Today:
         return cls(values, people, firsts, texts, cells)
 
     def take_units(self, mask: Booleans) -> Array:
-        """The units of some people."""
         return self.units[self.firsts[mask]]
 
 

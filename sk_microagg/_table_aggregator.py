@@ -754,7 +754,6 @@ class TableAggregator(
         return frame
 
     def _assemble(self, table: DataFrame, groups: Labels) -> DataFrame:
-        """The release of records, given their groups."""
         rows = {
             name: columns.take(groups).reset_index(drop=True)
             for name, columns in self._released.items()

@@ -29,7 +29,6 @@ MOST_DECIMALS = 400
 def make_encoder(
     estimator: Any, records: DataFrame, k: int, y: TableLike | None, units: Array | None = None
 ) -> TableEncoder:
-    """Make the encoder of a table by the parameters of an estimator, each of them checked."""
     names = list(records.columns)
     kinds, orders = check_kinds(estimator.categorical, estimator.ordinal, names)
     hierarchies = _read_hierarchies(estimator.hierarchies, names)
@@ -110,7 +109,6 @@ def _weights_by_target(
 
 
 def check_weights(weights: Any, names: list[Any]) -> dict[Any, float]:
-    """Return the weights of columns as a dict, each of them checked."""
     if weights is None:
         return {}
     if not isinstance(weights, dict):
@@ -126,7 +124,6 @@ def check_weights(weights: Any, names: list[Any]) -> dict[Any, float]:
 
 
 def check_decimals(decimals: Any, names: list[Any]) -> dict[Any, Any]:
-    """Return the decimals of columns as a dict, each of them checked."""
     if isinstance(decimals, dict):
         as_names(list(decimals), "decimals", names)
     else:

@@ -218,11 +218,9 @@ class Focus:
         self.records = np.ones(n_records, dtype=bool)
 
     def is_everywhere(self):
-        """Whether all records are in focus."""
         return bool(self.records.all())
 
     def n_free(self):
-        """Number of records in focus."""
         return np.count_nonzero(self.records)
 
     def widen(self):

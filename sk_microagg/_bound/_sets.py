@@ -34,11 +34,9 @@ class Sets:
         return len(self.cost)
 
     def sizes(self):
-        """Number of members of each set."""
         return np.diff(self.start)
 
     def members_of(self, number):
-        """The members of one set."""
         return self.member[self.start[number] : self.start[number + 1]]
 
     def add(self, members, deadline=NEVER):

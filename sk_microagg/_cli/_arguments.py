@@ -48,7 +48,6 @@ def number(kind: str) -> Callable[[str], Any]:
 
 
 def separator(text: str) -> str:
-    """The separator of cells."""
     text = {"\\t": "\t"}.get(text, text)
     return checked(text, len(text) == 1 and text not in '"\r\n', "one character, or \\t for a tab")
 

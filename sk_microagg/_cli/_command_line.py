@@ -60,7 +60,6 @@ def _without_secrets(request: ReleaseRequest) -> ReleaseRequest:
 
 
 def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str]:
-    """The arguments of `anonymize` that mean the same as a request."""
     # Other names may be taken for a list, or for a name with what is said of it.
     are_clear = not any("," in name or "=" in name for name in names)
     usual = {one.name: one.default for one in fields(ReleaseRequest)}

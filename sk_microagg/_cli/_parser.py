@@ -72,10 +72,7 @@ KINDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose messages are short, and escape control characters in the arguments.
-
-    It also says which option may be meant by one that it does not know.
-    """
+    """A parser with short messages, which escape control characters and suggest options."""
 
     about_help = "shows all options"
 

@@ -162,7 +162,6 @@ def _joint_anonymity(
 
 
 def read_earlier(request: Any) -> list:
-    """The earlier releases that a request names by their paths."""
     return earlier_releases(Namespace(**vars(request)), Declared.from_request(request))
 
 

@@ -43,7 +43,6 @@ class TypedRequest(ReleaseRequest):
 
     @classmethod
     def from_options(cls, options: Namespace, read_earlier: Any = None) -> TypedRequest:
-        """The request of a command line."""
         given = {name: getattr(options, name) for name in PLAIN}
         typed = {name: given[name] for name in (*LISTS, *SINGLE, *MAPPINGS)}
         # Before anything is read, it matters only whether they were given.
@@ -51,7 +50,6 @@ class TypedRequest(ReleaseRequest):
         return cls(**given, privacy=constraints_of(options), typed=typed, read_earlier=read_earlier)
 
     def resolve(self, names: Sequence[str]) -> ReleaseRequest:
-        """The request with the columns of the table that the texts name."""
         plain = {name: getattr(self, name) for name in PLAIN}
         found = found_columns(self.typed, list(names))
         request = ReleaseRequest(**plain | found, privacy=self.privacy)

@@ -195,7 +195,6 @@ def _grouped(plan: Plan, progress: Any, *, warns: bool = False) -> tuple:
 
 
 def _figures(plan: Plan, estimator: Any, records: pd.DataFrame, released: pd.DataFrame) -> dict:
-    """Loss and risk of a release."""
     share, words = risk_of(records, released, estimator, plan.demands.units())
     return {
         "k": plan.request.k,

@@ -54,10 +54,7 @@ def columns_before_and_after(
     release: Any,
     hidden: Collection[str],
 ) -> list:
-    """What is released of each column, and its distribution before and after.
-
-    Categories of the columns in `hidden` are not shown.
-    """
+    """What is released of columns, and their values before and after, but of `hidden` ones."""
     drawn = distributions(records, released, plan.known, plan.demands.units(), hidden)
     drawn = dict(zip([column.name for column in plan.known], drawn, strict=True))
     return [
@@ -87,7 +84,6 @@ def groups_in_plane(released: pd.DataFrame, k: int) -> dict | None:
 
 
 def about_sensitive(plan: Plan, release: Any) -> Any:
-    """What the groups disclose about each sensitive column."""
     labels, about = release.labels, []
     sizes = np.bincount(labels)
     for name, values in plan.demands.sensitive.items():

@@ -194,7 +194,6 @@ def _kinds(columns: dict) -> dict:
 
 
 def _method(chosen: str) -> dict:
-    """The method, and what its groups are released as."""
     if chosen == "disjoint":
         return {"release": "generalized", "intervals": chosen}
     return {"release": chosen} if chosen == "generalized" else {"method": chosen}

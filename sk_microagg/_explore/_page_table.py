@@ -170,7 +170,6 @@ def distributions(
     units: np.ndarray | None = None,
     hidden: Collection[str] = (),
 ) -> list:
-    """Count the values of columns before and after."""
     names = [column.name for column in columns]
     shown, released = (_as_drawn(frame[names], columns) for frame in (before, after))
     are_categories = [
@@ -223,10 +222,7 @@ def _edge(edge: float, histogram: Any) -> Any:
 
 
 class OpenTable:
-    """A table that was read, and the file that it was read from.
-
-    It does not change: if the file has, another one is made.
-    """
+    """A table that was read, and its file; if the file changes, another one is made."""
 
     def __init__(self, options: Namespace):
         self.options = options

@@ -50,11 +50,9 @@ class SparsePoints:
 
     @property
     def has_codes(self) -> bool:
-        """Whether some coordinates are those of codes."""
         return self.slots is not None and self.slots.max(initial=-1) >= 0
 
     def coded(self) -> CodedPoints:
-        """The same points with codes."""
         assert self.slots is not None
         assert self.squares is not None
         slots = self.slots[self.matrix.indices]

@@ -275,10 +275,7 @@ def _inverse(order):
 
 
 def weights_on_a_line(values: Array, labels: Array, centroids: Array) -> Array | None:
-    """Compute power weights that put every record of one column into the cell of its own group.
-
-    Identical records in different groups do not affect the wall between these.
-    """
+    """Compute power weights that put every record of one column into the cell of its own group."""
     order = np.argsort(centroids, kind="stable")
     place_of_record = _inverse(order)[labels]
     starts = np.cumsum(np.bincount(place_of_record))

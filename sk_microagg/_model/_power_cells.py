@@ -27,7 +27,6 @@ class Cells:
 
     @classmethod
     def from_blocks(cls, blocks: list[Any], router: Router) -> Self:
-        """Return the cells of the groups of all blocks."""
         return cls(
             router,
             np.cumsum([0] + [len(groups.weights) for groups in blocks]),
@@ -37,7 +36,6 @@ class Cells:
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks."""
         return self.router.n_blocks
 
     def with_coordinates(
@@ -88,7 +86,6 @@ class StratifiedCells:
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks in all strata."""
         return sum(part.n_blocks for part in self.parts)
 
     @property
@@ -98,7 +95,6 @@ class StratifiedCells:
 
     @property
     def weights(self) -> Floats:
-        """Power weight of each group."""
         return np.concatenate([part.weights for part in self.parts])
 
     def _starts(self):
@@ -108,7 +104,6 @@ class StratifiedCells:
     def with_coordinates(
         self, groups: Labels, columns: Labels, values: Floats, X: Points, labels: Labels
     ) -> tuple["StratifiedCells", int]:
-        """Change coordinates of some centroids: see `Cells.with_coordinates`."""
         starts, parts, n_moved = self._starts(), [], 0
         for part, start, end in zip(self.parts, starts[:-1], starts[1:], strict=True):
             own = (groups >= start) & (groups < end)
@@ -137,7 +132,6 @@ class StratifiedRouter:
 
     @property
     def n_blocks(self):
-        """Number of blocks in all strata."""
         return int(self.starts[-1])
 
     @property

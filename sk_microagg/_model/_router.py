@@ -37,12 +37,10 @@ class Router:
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks."""
         return int(self.block.max()) + 1
 
     @classmethod
     def single_block(cls) -> Self:
-        """Return a router that sends all records to a single block."""
         return cls._grown(None, lambda root: None)
 
     @classmethod

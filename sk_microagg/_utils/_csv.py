@@ -45,7 +45,6 @@ class Rows:
 
     @property
     def line_num(self):
-        """Number of lines read."""
         return self.reader.line_num
 
 

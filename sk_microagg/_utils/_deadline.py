@@ -47,7 +47,6 @@ class Deadline:
         return 0.0 if self._is_interrupted(now) else max(self.at - now, 0.0)
 
     def seconds_gone(self) -> float:
-        """Seconds since the start."""
         return time.monotonic() - self.start
 
     def within(self, seconds: float) -> "Deadline":
@@ -289,7 +288,6 @@ class ProgressCount:
         return self
 
     def advance(self, n: int = 1) -> None:
-        """Count some more."""
         self._n_done += n
         if self.verbose and (self._n_done == self.n_total or self._line.is_due()):
             self._draw()

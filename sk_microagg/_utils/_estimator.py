@@ -163,7 +163,6 @@ class TrainingDigestMixin:
 
 
 def warn_if_training_data(records: Array, training_digest: str | None) -> None:
-    """Warn if the records have the given digest; None means no digest."""
     if training_digest is not None and digest(records) == training_digest:
         warn(
             "transform was given the training data, but it maps some records to centroids of other "

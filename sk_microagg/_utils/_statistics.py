@@ -20,7 +20,6 @@ LARGEST_STEP = 4.0
 
 
 def group_sizes(labels: Labels) -> Labels:
-    """Return the number of records in each group, for labels numbered from 0."""
     return np.bincount(labels)
 
 
@@ -46,7 +45,6 @@ def group_means(X: Any, labels: Labels, weights: Floats | None = None) -> Any:
 
 
 def total_sum_of_squares(X: Floats) -> float:
-    """Return the sum of squared distances between the records and their mean."""
     return Partition(X, np.zeros(len(X), dtype=np.intp), len(X)).sse
 
 
@@ -201,7 +199,6 @@ def _power_of_2_above(number: float) -> float:
 
 
 def n_people(groups: Array, n_groups: int, units: Array | None = None) -> Labels:
-    """Number of people in each of some groups."""
     if units is not None and len(units):
         n_units = int(units.max()) + 1
         groups = np.unique(groups * n_units + units) // n_units
@@ -209,5 +206,4 @@ def n_people(groups: Array, n_groups: int, units: Array | None = None) -> Labels
 
 
 def take_units(units: Array | None, mask: Booleans) -> Array | None:
-    """The units of some records; None if there are none."""
     return None if units is None else units[mask]

@@ -64,7 +64,6 @@ def as_table(X: Any) -> Any:
 
 
 def has_masked_rows(X: object) -> bool:
-    """Whether a table is a list of rows of which some are masked arrays."""
     return isinstance(X, list | tuple) and any(map(np.ma.isMaskedArray, X))
 
 
@@ -74,7 +73,6 @@ def is_frame(table: object) -> bool:
 
 
 def is_arrow(table: Any) -> bool:
-    """Whether a table is one of pyarrow."""
     return hasattr(table, "schema") and hasattr(table, "column_names")
 
 

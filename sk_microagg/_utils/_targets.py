@@ -33,7 +33,6 @@ N_STANDARD_ERRORS = 2.0
 
 
 def check_target(y: Any, n_records: int, owner: str) -> Array:
-    """Return the target that `owner` needs as an array, or raise an error that names y."""
     if y is None:
         raise ValueError(f"{owner} needs y: it requires y to be passed, but the target y is None.")
     y = as_target(y)

@@ -122,7 +122,6 @@ def check_verbose(verbose: Any) -> None:
 
 
 def check_option(name: str, value: object, allowed: Collection[object]) -> None:
-    """Raise an error unless a parameter has one of the allowed values."""
     if not isinstance(value, Hashable) or value not in allowed:
         options = ", ".join(repr(option) for option in allowed)
         raise ValueError(f"{name}={value!r} must be one of {options}.")
@@ -225,7 +224,6 @@ def check_no_hidden_numbers(X: Any, name: str = "X") -> None:
 
 
 def check_names_differ(names: Iterable[Hashable], table: str = "X") -> None:
-    """Raise an error if several columns of a table have the same name."""
     for column, n_times in Counter(names).items():
         if n_times > 1:
             raise ValueError(f"{table} has several columns named {column!r}: names must differ.")

@@ -50,7 +50,6 @@ class Access(NamedTuple):
 
 
 def load(source: DataFile, columns: Sequence[str], access: Access) -> Floats:
-    """Return `columns` of the data set `source` as a matrix of float64, wherever it is found."""
     path = locate(source, access)
     if path.suffix == ".csv":
         return read_csv(path, source, columns)
@@ -157,7 +156,6 @@ def read_csv(path: Path, source: DataFile, columns: Sequence[str]) -> Floats:
 
 
 def rows_below(header: Sequence[str], path: Path) -> list[list[str]]:
-    """The rows of a CSV file, if it has a header."""
     rows = read_csv_rows(path)
     found = rows[0] if rows else []
     if found != list(header):

@@ -126,10 +126,7 @@ class CategoryColumn:
         return of_rows[codes]
 
     def loss(self, column: Series, labels: Labels) -> float:
-        """How often two records of the same group differ, relative to any two of the table.
-
-        Rare values count here, although they have no coordinate. Missing values are a value.
-        """
+        """How often records of a group differ, relative to any two; missing values are a value."""
         codes, different = self._factorize(column)
         codes = np.where(codes < 0, len(different), codes)
         one_hot = eye_array(len(different) + 1, format="csr")

@@ -32,7 +32,6 @@ MAX_FOR_ROUTING = 32
 
 
 def numbers_of(table: DataFrame, columns: list[Any]) -> Floats:
-    """The cells of records as numbers."""
     return np.column_stack(
         [
             (column.values if isinstance(column, ON_A_LINE) else column.numbers)(table[column.name])
@@ -95,11 +94,9 @@ class Coordinates:
         return values
 
     def numbers(self, table: DataFrame) -> Floats:
-        """The cells of records as numbers, as `numbers_of` gives them."""
         return numbers_of(table, self._columns)
 
     def points(self, numbers: Floats) -> Points:
-        """The points of records."""
         lines, flags = self._lines_of(numbers)
         codes = self._codes(numbers)
         weight_of = {name: np.sqrt(weight) for name, weight in self._weights.items()}

@@ -186,10 +186,7 @@ class TableEncoder:
     def recoded(
         self, table: DataFrame, rules: Rules, strata: Labels | None
     ) -> tuple[Labels, dict[Any, DataFrame], float]:
-        """Groups of a global recoding, the row that each is released as, and its loss.
-
-        Groups are numbered stratum by stratum. The loss is that of `generalization_loss`.
-        """
+        """Groups of a global recoding, the row that each is released as, and its loss."""
         labels, cells, loss = recode(table, self.columns, self.k, rules, strata)
         return labels, {name: column.to_frame() for name, column in cells.items()}, loss
 
@@ -239,7 +236,6 @@ def _make_column(
     hierarchies: dict[Any, Any],
     decimals: dict[Any, Any],
 ) -> Any:
-    """The object for a column, by its kind."""
     name = column.name
     if name in hierarchies:
         return HierarchyColumn(column, k, hierarchies[name], units)

@@ -40,7 +40,6 @@ class NumberColumn:
             self.decimals = decimals_of(values.astype(np.float32) if is_narrow else values)
 
     def values(self, column: Series) -> Floats:
-        """The numbers as floats, with NaN where one is missing."""
         try:
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError):

@@ -127,7 +127,6 @@ class OrdinalColumn:
 
 
 def _people_by_value(column: Series, units: Array | None) -> dict[Any, int]:
-    """How many people have each value."""
     pandas = import_extra("pandas", "table", "A table of columns of any kind")
     codes, different = pandas.factorize(column.astype(object))
     known = ~is_missing(column)

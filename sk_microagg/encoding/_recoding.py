@@ -49,7 +49,6 @@ def make_domain(
 
 
 def text_of_cover(column: Any, cover: Cover, is_closed: bool = True) -> str:
-    """An interval as text, in the values of the column."""
     if not cover:
         return ROOT
     write: Callable[[Any], str] = text_of_day if isinstance(column, DateColumn) else label_of
@@ -239,7 +238,6 @@ class NodeCuts:
         return [child for child in self._children[node] if child in self._children]
 
     def released(self) -> tuple[Array, Floats]:
-        """What each record is released as, and the loss of that."""
         labels = np.array([label_of(label) for label in self._tree.labels], dtype=object)
         losses = np.array(self._losses)[self._nodes]
         return labels[self._nodes], np.where(self._missing, 0.0, losses)

@@ -70,7 +70,6 @@ class HierarchyColumn(CategoryColumn):
 
     @property
     def n_leaves(self) -> int:
-        """Number of leaves of the hierarchy."""
         return self._tree.n_leaves
 
     def codes(self, column: Series) -> Labels:

@@ -161,7 +161,6 @@ def write_csv(
 
 
 def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column with null instead of NaN."""
     if not pa.types.is_floating(column.type):
         return column
     return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)

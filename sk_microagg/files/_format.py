@@ -106,14 +106,12 @@ def check_exists(path: str, *, may_be_folder: bool = False) -> None:
 
 
 def cannot_read(path: str, error: Exception) -> RequestError:
-    """A file that cannot be read, and why."""
     return RequestError(
         "cannot_read", "{path} cannot be read: {why}.", path=path, why=reason(error)
     )
 
 
 def cannot_write(path: str, why: str | Exception) -> RequestError:
-    """A file that cannot be written, and why."""
     why = why if isinstance(why, str) else reason(why)
     return RequestError("cannot_write", "{path} cannot be written: {why}.", path=path, why=why)
 

@@ -77,7 +77,6 @@ LIKE_A_NUMBER = rf"^[+-]?(?:{SYMBOL})?[\d{re.escape(''.join(SEPARATORS[1:]))}]+(
 
 
 def is_majority(texts: Texts, mask: np.ndarray) -> bool:
-    """Whether most cells, but not all, have one of the texts of a mask."""
     n_cells = texts.n_cells(mask)
     return SMALLEST_SHARE * texts.n_known <= n_cells < texts.n_known
 

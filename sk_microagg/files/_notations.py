@@ -170,7 +170,6 @@ class NumberNotation(Notation):
         return "; " if self.decimal == "," else ", "
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
-        """The numbers of values, which are some."""
         return values
 
     def text(self, number: float) -> str:
@@ -331,7 +330,6 @@ class Dates:
 
     @classmethod
     def from_iso(cls, texts: Texts) -> Dates:
-        """Take ISO dates and times from texts."""
         if not texts.matches(r"^\d{4}-\d\d-\d\d").any():
             return cls(np.zeros(len(texts.unique), dtype=bool), [], None)
         matches: list[Any] = [ISO.fullmatch(text) for text in texts.unique.to_pylist()]
@@ -418,7 +416,6 @@ class OrdinalNotation(Notation):
         return np.where(values.codes < 0, np.nan, values.codes)
 
     def text(self, rank: float) -> str:
-        """The value of a rank."""
         return self.levels[int(rank)]
 
     def around(self, ends: list) -> list | None:

@@ -298,7 +298,6 @@ def _decimals(values: np.ndarray, kind: pa.DataType) -> pa.Array:
 
 
 def known_of_type(cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The cells of a typed column that are not missing."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
     known = cells.drop_null()

@@ -72,7 +72,6 @@ class ValueTree:
                 self.last[node] = max(self.last[node], leaf)
 
     def lowest_common(self, first: int, last: int) -> int:
-        """The lowest node that covers the leaves from `first` to `last`."""
         node = first
         while node != self.root and self.last[node] < last:
             node = self.parent[node]
@@ -283,7 +282,6 @@ class NumberDomain:
         self._measure(np.append(self._low, low), np.append(self._high, high))
 
     def loss_of(self, cover: Cover) -> float:
-        """Loss of a generalized value."""
         if not cover:
             return 1.0
         low, high = cover

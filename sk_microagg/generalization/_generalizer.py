@@ -74,7 +74,6 @@ class GeneralizedGroups:
         labels: Labels,
         weights: Floats,
     ) -> Self:
-        """Generalize the records of each group."""
         shape = (labels.max() + 1, records.lo.shape[1])
         low, high = np.full(shape, np.iinfo(np.int32).max), np.full(shape, -1)
         np.minimum.at(low, labels, records.lo)
@@ -134,7 +133,6 @@ class GeneralizedGroups:
         return np.array_equal(some_ends, other_ends)
 
     def encode(self, table: Any) -> tuple[Codes, Codes]:
-        """First and last position of each cell of a table."""
         return table.encode(self._domains)
 
     def nearest_each(

@@ -274,7 +274,6 @@ def _round_number(place: int) -> float:
 def ends_of_intervals(
     column: Any, are_dates: bool = False
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Ends of the intervals in a released column."""
     if has_numbers(column):
         numbers = np.asarray(column, dtype=np.float64)
         return numbers, numbers

@@ -299,7 +299,6 @@ class BinHierarchy(Hierarchy):
         return tuple(labels)
 
     def _tree_domain(self, leaves: Iterable[float], values: Iterable[Any]) -> TreeDomain:
-        """The domain of a column."""
         bins = {bin_label(*ends): ends for edges in self._levels for ends in pairwise(edges)}
         # In every bin, a leaf without a label stands for the numbers that are not leaves.
         paths = [(None, *self._labels_of(edge)) for edge in self._levels[0][:-1]]

@@ -38,7 +38,6 @@ def names_of(X: Any) -> list[Any]:
 
 
 def columns_at(X: Any, places: list[int]) -> Any:
-    """Some columns of a table, by their positions."""
     return getattr(X, "iloc", X if is_frame(X) else np.asarray(X))[:, places]
 
 

@@ -360,7 +360,6 @@ def _stack(parts: list[Any]) -> Points:
 def most_frequent_by_class(
     classes: Labels, values: Floats, counts: Labels, tolerance: float
 ) -> Floats:
-    """The most frequent value of each class."""
     order = np.argsort(classes, kind="stable")
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     found = values[order[starts]]

@@ -93,15 +93,12 @@ class Pair:
         return self.original, self.released
 
     def points(self, records: Any = slice(None)) -> Any:
-        """Original records as points."""
         return scale(self._scaler, self.original[records])
 
     def released_points(self, rows: Any = slice(None)) -> Any:
-        """Released rows as points."""
         return scale(self._scaler, self.released[rows])
 
     def points_of_classes(self) -> Any:
-        """The released rows of all classes as points."""
         return self.released_points(np.unique(self.classes, return_index=True)[1])
 
     def linked_rows(self, n_jobs: int | None = None) -> Labels:
@@ -178,7 +175,6 @@ class MixedPair(Pair):
                 yield codes[: len(cells)], codes[len(cells) :], False
 
     def column_of_coordinates(self) -> Any:
-        """The name of the column that each coordinate of the points belongs to."""
         return self.encoder.coordinates.column_of_coordinates()
 
     def numbers(self) -> tuple[Floats, ...]:
@@ -194,11 +190,9 @@ class MixedPair(Pair):
         )
 
     def points(self, records: Any = slice(None)) -> Any:
-        """Original records as points."""
         return self.encoder.points(self.original.iloc[records])
 
     def released_points(self, rows: Any = slice(None)) -> Any:
-        """Released rows as points."""
         return self.encoder.points(self.released.iloc[rows])
 
     def with_others(self, others: Any) -> Pair:

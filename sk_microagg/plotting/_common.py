@@ -209,7 +209,6 @@ class Note:
     text: str
 
     def draw(self, ax: Axes) -> None:
-        """Write the note."""
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
         ax.text(0.5, 0.5, self.text, ha="center", va="center", color=SOFT, transform=ax.transAxes)
@@ -219,7 +218,6 @@ Panel: TypeAlias = Histogram | Bars | Note
 
 
 def draw_column(ax: Axes, column: Panel, longest_title: int = 40) -> None:
-    """Draw one column with its name as the title."""
     column.draw(ax)
     ax.set_title(
         _shortened(column.name, longest_title), fontsize="medium", loc="left", parse_math=False
@@ -232,7 +230,6 @@ def _shortened(label: str, longest: int = LONGEST_LABEL) -> str:
 
 
 def numbers_of_dates(column: Any) -> tuple[Array | None, str | None]:
-    """A column of dates as numbers, and their unit."""
     if not holds_dates(column):
         return None, None
     known = np.flatnonzero(~missing_cells(column))

@@ -282,7 +282,6 @@ def _merge(bins: Labels, n_bins: int, at_least: int, units: Array | None) -> Lab
 
 
 def _people_in(rows: Booleans, units: Array | None) -> int:
-    """How many people have some rows."""
     return int(np.count_nonzero(rows)) if units is None else len(np.unique(units[rows]))
 
 

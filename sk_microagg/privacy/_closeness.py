@@ -233,10 +233,7 @@ def _excess(groups: GroupCounts, in_table: Array, n_records: int) -> Array:
 
 
 class OrderedDistance:
-    """Neighboring codes are equally far apart: 1 / (n_codes - 1).
-
-    Parameters and attributes are those of `EqualDistance`.
-    """
+    """Neighboring codes are equally far apart: 1 / (n_codes - 1)."""
 
     def __init__(self, counts: Array) -> None:
         self.counts = counts
@@ -245,7 +242,6 @@ class OrderedDistance:
         self._sum_before = np.concatenate([[0], np.cumsum(self._up_to)])
 
     def of_groups(self, labels: Labels, codes: Array) -> Floats:
-        """Distance of each group, with labels numbered from 0."""
         return self.of_counts(GroupCounts.from_labels(labels, codes))
 
     def of_counts(self, groups: GroupCounts) -> Floats:

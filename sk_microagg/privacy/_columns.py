@@ -60,7 +60,6 @@ class RoleColumns:
         return 0
 
     def has(self, column: Hashable) -> bool:
-        """Whether this is the name of one of the columns."""
         return column is not None and column in self._names
 
     def number_of(self, column: Hashable) -> int:
@@ -95,11 +94,9 @@ class RoleColumns:
         )
 
     def all_values(self) -> list[Any]:
-        """Values of all columns."""
         return self._columns
 
     def values(self, number: int) -> Any:
-        """Values of a column, as an ndarray or Series."""
         return self._columns[number]
 
     def warn_of_similar_texts(self) -> None:

@@ -217,7 +217,6 @@ class Rules:
 
 
 def as_constraints(privacy: Any) -> Sequence[Constraint]:
-    """Return a parameter `privacy` as a list of constraints."""
     if privacy is None:
         return []
     constraints = privacy if isinstance(privacy, list | tuple) else [privacy]

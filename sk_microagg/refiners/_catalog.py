@@ -39,7 +39,6 @@ class Catalog:
         self.reduced = np.maximum(relaxation.reduced_costs(self.holds.T, self.cost), 0.0)
 
     def numbers_of(self, labels):
-        """Return the numbers of the groups of a partition."""
         return np.array([self.number[group] for group in members_of_all(labels)])
 
     def is_costly(self, labels):

@@ -176,7 +176,6 @@ def make_chain(*refiners: SupportsRefine | str) -> Chain:
 
 
 def refiner_by_name(name: str) -> Refiner:
-    """Return a new refiner, given its name."""
     check_option("refiner", name, REFINERS)
     return REFINERS[name]()
 

@@ -345,10 +345,7 @@ class Search:
         return run
 
     def _improve(self, labels: Labels, parts: Any, n_runs: int) -> Labels:
-        """Anneal parts of partitions in several runs, and recombine the groups of all runs.
-
-        Each part is a partition, with the records to anneal.
-        """
+        """Anneal parts, partitions with records, in several runs; recombine all their groups."""
         left = MAX_SHARE_OF_RUNS * self._seconds_left() / self._n_batches(n_runs)
         runs = []
         for start, records in parts:

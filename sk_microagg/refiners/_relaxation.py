@@ -193,10 +193,7 @@ class Relaxation:
         return self._completed([self.pool.members_of(column) for column in order], deadline)
 
     def uses(self, groups):
-        """Return how much of each of some groups the fractional partition has.
-
-        The records of each group are in ascending order.
-        """
+        """Return how much of some groups, with ascending records, the fractional partition has."""
         use = self._used(0.0)
         return np.array([use.get(group, 0.0) for group in groups])
 

@@ -116,10 +116,7 @@ class Selection:
         return reduced.sum() / self.groups.cost_of(labels)
 
     def best_of(self, partitions):
-        """Return the best partition that can be made of some whose groups have been seen.
-
-        If time is up, it is the best of them.
-        """
+        """Return the best partition that the groups of some make, or the best of these."""
         best = min(partitions, key=self.groups.cost_of)
         if self.groups.cost_of(best) == 0 or self.deadline.is_over():
             return best

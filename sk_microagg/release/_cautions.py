@@ -81,7 +81,6 @@ def warn_of_columns(plan: Any, progress: Any) -> None:
 
 
 def warn_of_identifiers(names: Sequence[str], progress: Any) -> None:
-    """Warn of columns that may identify people."""
     for name in names[:N_LINES]:
         text = (
             "column {name!r} comes out unchanged, with a different value in almost every row; "

@@ -106,7 +106,6 @@ def _check_series(request: ReleaseRequest) -> None:
 
 
 def check_targets(request: ReleaseRequest) -> None:
-    """Raise unless the files of a request may be written."""
     suffix_of(request.output)
     check_target(request.output, [request.input], overwrite=request.overwrite)
     if not request.report:

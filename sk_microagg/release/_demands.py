@@ -74,10 +74,7 @@ def make_constraints(
     weight: str | None = None,
     amounts: Sequence[str] = (),
 ) -> list[Constraint] | None:
-    """The constraints: those on units first, then those of each sensitive column.
-
-    `numbers` are those of these that hold numbers, and `amounts` columns to anonymize that do.
-    """
+    """The constraints: those on units first, then on amounts, then of each sensitive column."""
     for constraint in privacy:
         column = None if constraint.is_about_units else constraint.column
         allowed = [*sensitive, *(amounts if constraint.is_about_amounts else [])]
@@ -238,7 +235,6 @@ class Demands:
         }
 
     def units(self) -> np.ndarray | None:
-        """The number of the unit of each record; None without units."""
         return None if self.unit is None else codes_of(self.unit)[0]
 
     def with_values(self, values: pd.DataFrame) -> pd.DataFrame:

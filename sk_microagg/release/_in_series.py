@@ -144,7 +144,6 @@ class _Grouping:
         return labels, without_dictionaries(cells.select(shown).take(members))
 
     def violates(self, cells: Any, labels: Labels, people: Labels) -> Booleans:
-        """Whether each group violates a constraint."""
         rows = replace(self.table, cells=cells)
         sensitive = list(self.roles.sensitive)
         values = rows.values(sensitive, self.declared, is_strict=True)

@@ -160,7 +160,6 @@ def count_on_dask(frame: Any, columns: Sequence[str]) -> dict:
 
 
 def several_rows_on_dask(counts: dict, columns: Sequence[str]) -> dict[str, str]:
-    """As `several_rows`, given the counts of distinct values."""
     lines = {}
     for name in columns:
         n_values, n_rows = counts[name]

@@ -212,7 +212,6 @@ def _with_shared_levels(
 
 
 def read_hierarchies(folder: str, names: Sequence[str], columns: Sequence[str]) -> dict:
-    """The hierarchies of some columns, from files COLUMN.csv in a folder."""
     about: dict = {"folder": Option("hierarchies", folder)}
     try:
         paths = sorted(Path(folder).iterdir())
@@ -338,7 +337,6 @@ def _refiner_of_kaim(request: ReleaseRequest) -> Any:
 
 
 def check_refiner_keeps_constraints(request: ReleaseRequest) -> None:
-    """Raise if there are constraints that the refiner does not keep."""
     if request.method == "kaim":  # It merges groups after its refiner.
         return
     constraints = [option for option in demands_beyond_k(request) if option.name != "strata"]

@@ -331,7 +331,6 @@ class ReleaseRequest:
 
 
 def check_numbers(request: ReleaseRequest, names: Sequence[str]) -> None:
-    """Raise unless numbers of a request are allowed."""
     for name in names:
         is_allowed, allowed = NUMBERS[name]
         given = getattr(request, name)
@@ -356,7 +355,6 @@ def check_values(request: ReleaseRequest) -> None:
 
 
 def check_names(parameter: str, given: Sequence[str | None], names: Sequence[str]) -> None:
-    """Raise unless all columns that a parameter names exist."""
     for name in given:
         if name is not None and name not in names:
             raise unknown_column(parameter, name, names)
@@ -379,7 +377,6 @@ def unknown_column(parameter: str, name: str, names: Sequence[str]) -> RequestEr
 
 
 def roles_of(request: Any, names: list) -> TableRoles:
-    """The roles that a request gives to the columns of a table."""
     units = [] if request.unit is None else [request.unit]
     named: dict[str, Sequence[str]] = {
         "quasi_identifiers": request.quasi_identifiers or [],

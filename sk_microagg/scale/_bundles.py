@@ -171,7 +171,6 @@ class Aggregate:
     row_format: Any
 
     def __call__(self, bundle: Bundle, blocks: list[Floats]) -> tuple[list[Floats], Summary]:
-        """Return the released rows of each block, and a summary."""
         unsuited = [bundle.first + i for i, rows in enumerate(blocks) if not self._suits(rows)]
         if unsuited:  # What is returned instead of releases is not released.
             return [
@@ -266,7 +265,6 @@ class Assign:
     row_format: Any
 
     def __call__(self, bundle: Bundle, blocks: list[Floats]) -> tuple[list[Floats], None]:
-        """Return the centroids for the rows of each block, and None."""
         releases = []
         with _open_model(self.model_folder, bundle) as model:
             for number, records in enumerate(map(self.row_format.records, blocks)):
@@ -292,7 +290,6 @@ def _save_model(folder: Any, bundle: Bundle, groups_of: list[Any]) -> None:
 
 
 def _as_arrays(name: str, centroids: Any) -> dict[str, Array]:
-    """Centroids, dense or sparse, as arrays with names."""
     if not issparse(centroids):
         return {name: centroids}
     parts = {"data": centroids.data, "indices": centroids.indices, "indptr": centroids.indptr}
@@ -386,6 +383,5 @@ class Grouping:
 
 
 def check_rows(n_before: int, n_now: int) -> None:
-    """Raise if the number of rows has changed."""
     if n_before != n_now:
         raise RuntimeError(f"X had {n_before} rows and now has {n_now}: {CHANGED}")

@@ -135,7 +135,6 @@ class ReleasedColumns:
     columns: dict[Any, Any]
 
     def cells(self, released: Floats) -> dict[Any, Series]:
-        """The released columns, by their names, from released rows."""
         parts = _by_column(released, [column.width for column in self.columns.values()])
         return {
             name: column.cells(part)
@@ -144,7 +143,6 @@ class ReleasedColumns:
 
     @property
     def n_released(self) -> int:
-        """Number of values in a released row as it travels."""
         return sum(column.width for column in self.columns.values())
 
 
@@ -254,7 +252,6 @@ class ReleasedIntervals:
     width = 2
 
     def cells(self, ends: Floats) -> Series:
-        """The intervals as text."""
         pairs, places = np.unique(np.nan_to_num(ends, nan=np.inf), axis=0, return_inverse=True)
         covers = [() if np.isinf(low) else (low, high) for low, high in pairs.tolist()]
         texts = np.array([text_of_cover(self.column, cover) for cover in covers], dtype=object)
@@ -269,7 +266,6 @@ class MeanWeights:
     width = 1
 
     def cells(self, averages: Floats) -> Series:
-        """The released cells."""
         return pd.Series(averages, name=self.name)
 
 
@@ -349,7 +345,6 @@ class ReleasedCategories:
     width = 1
 
     def cells(self, averages: Floats) -> Series:
-        """The released cells, with their type."""
         places = np.searchsorted(self.codes, averages)
         places[np.isnan(averages)] = len(self.codes)
         cells = take(self.values, places)

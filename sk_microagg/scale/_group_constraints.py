@@ -68,11 +68,9 @@ class GroupConstraints:
 
     @property
     def n_before_amounts(self) -> int:
-        """Number of encoded columns before those of amounts."""
         return len(self.values) + (self.unit is not None)
 
     def encode(self, frame: DataFrame) -> Floats:
-        """The values of some rows as floats."""
         encoded: list[Any] = [values.positions(frame[name]) for name, values in self.values.items()]
         if self.unit is not None:
             encoded.append(keys_of(frame[self.unit]))
@@ -85,7 +83,6 @@ class GroupConstraints:
         return np.column_stack(encoded).astype(np.float64)
 
     def rules_of(self, encoded: Floats) -> Rules:
-        """The rules for rows, given their encoded values."""
         rules: list[Rule] = []
         if self.unit is not None:
             keys = encoded[:, len(self.values)]
@@ -101,7 +98,6 @@ class GroupConstraints:
         return Rules(tuple(rules))
 
     def amounts_in(self, encoded: Floats, column: Any) -> Floats:
-        """The amounts in a column, given the encoded values."""
         return encoded[:, self.n_before_amounts + self.amounts.index(column)]
 
     def rules_of_units(self, codes: Any = ()) -> list[Rule]:
@@ -229,7 +225,6 @@ def _rule(constraint: Constraint, name: Any, values: Values) -> Rule:
 def _constraints_by_column(
     privacy: Sequence[Constraint], sensitive: list[Any], dtypes: Mapping[Any, Any]
 ) -> dict[Any, list[Constraint]]:
-    """Group constraints by the names of the sensitive columns that they are about."""
     by_column: dict[Any, list[Constraint]] = {}
     for constraint in privacy:
         name = constraint.column

@@ -67,10 +67,7 @@ class Release:
         return frame if folder is None else write(frame, folder, parts.has_index())
 
     def check(self, written: Any, classes: Any, k: int) -> int:
-        """Return the level of anonymity; raise if it is below k.
-
-        Equal rows of `classes` are a class: the quasi-identifiers, and the stratum if there is one.
-        """
+        """Return the level of anonymity of classes of equal rows; raise if it is below k."""
         level = anonymity_level(classes)
         if level < k:
             raise RuntimeError(
@@ -125,7 +122,6 @@ def written_by_worker(path: Any) -> Iterator[Any]:
 
 
 def save(path: Any, array: Array) -> None:
-    """Write an array."""
     array = np.ascontiguousarray(array)
     with written_by_worker(path) as draft, open(draft, "wb") as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))

@@ -34,7 +34,6 @@ def as_dask_frame(X: Any) -> Any:
 
 
 def is_path(X: Any) -> bool:
-    """Whether a table is given by its path."""
     return isinstance(X, str | PathLike)
 
 
@@ -57,7 +56,6 @@ class Sample:
 
     @classmethod
     def merged(cls, samples: list["Sample"], size: int) -> "Sample":
-        """Merge the samples of several parts."""
         together = cls(
             sum(sample.n_rows for sample in samples),
             max(sample.largest_part for sample in samples),
@@ -90,7 +88,6 @@ class RowFormat:
 
     @property
     def width(self) -> int:
-        """Number of values in a row."""
         return len(self.columns) + self.constraints.width
 
     def no_rows(self) -> Floats:
@@ -98,7 +95,6 @@ class RowFormat:
         return np.empty((0, self.width))
 
     def encode(self, frame: DataFrame) -> Floats:
-        """The rows of a part of the table."""
         if not len(frame):
             return self.no_rows()
         records = self.coding.encode(frame[self.columns])
@@ -115,7 +111,6 @@ class RowFormat:
         return self.constraints.rules_of(rows[:, len(self.columns) :])
 
     def weights(self, rows: Floats) -> Floats | None:
-        """The sampling weights; None if there are none."""
         if self.constraints.weight is None:
             return None
         return self.constraints.amounts_in(rows[:, len(self.columns) :], self.constraints.weight)
@@ -136,7 +131,6 @@ class Parts:
 
     @property
     def format(self) -> RowFormat:
-        """How rows travel."""
         return RowFormat(self.roles.quasi_identifiers, self.coding, self.constraints)
 
     def __len__(self) -> int:
@@ -157,7 +151,6 @@ class Parts:
         ]
 
     def lengths(self) -> list[int]:
-        """Number of rows of each part."""
         return dask.compute(*self.map(_length))
 
     def sample(self, seed: int, size: int) -> Sample:

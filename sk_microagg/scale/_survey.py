@@ -74,14 +74,12 @@ class Values:
 
     @classmethod
     def of_part(cls, column: Series) -> Self:
-        """Count the values of one part of the table."""
         codes, known = pd.factorize(_plain(column))  # missing values have code -1
         counts = np.bincount(codes + 1, minlength=len(known) + 1)
         return cls(pd.Index(known), np.roll(counts, -1))
 
     @classmethod
     def merged(cls, parts: Sequence["Values"]) -> Self:
-        """The values of several parts together."""
         known = [pd.Series(one.counts[:-1], index=one.known) for one in parts if len(one.known)]
         n_missing = sum(one.counts[-1] for one in parts)
         if not known:
@@ -250,10 +248,7 @@ def survey_columns(
     decimals: dict[Any, Any] | None = None,
     has_intervals: bool = False,
 ) -> dict[Any, Survey]:
-    """Look at all rows of some columns, and count up to k people of each value.
-
-    For intervals, the values of numbers and dates are counted, too.
-    """
+    """Look at all rows of some columns, and count up to k people of each value."""
     look = dask.delayed(_survey_part, pure=False)
     parts = frame[[*kinds, *([] if unit is None else [unit])]].to_delayed()
     surveys = [look(part, kinds, decimals or {}, unit, k, has_intervals) for part in parts]
@@ -304,10 +299,7 @@ def _categories(frame: DataFrame) -> list[list[Any]]:
 
 
 def find_kinds(frame: Any, given: dict[Any, str]) -> tuple[dict[Any, str], dict[Any, Series]]:
-    """Kinds of columns by name, as given, or as `kind_of` finds them in the types or the cells.
-
-    And for each column whose cells are objects, a column of its type with one cell.
-    """
+    """Kinds of columns, as given or found; and of columns of objects, one cell with its type."""
     kinds = {name: given.get(name) or kind_of(frame._meta[name]) for name in frame.columns}
     have_objects = [name for name, column in frame._meta.items() if column.dtype == object]
     names = [name for name in have_objects if name not in given]

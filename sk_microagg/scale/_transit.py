@@ -71,7 +71,6 @@ def largest_block(router: Any, routing: Floats, strata: Labels, sizes: Labels) -
 def check_memory(
     block_size: Any, n_rows_of_block: int, n_coordinates: int, sample: Sample, parts: Parts
 ) -> None:
-    """Raise unless each thread of each worker has the memory for any part and any block."""
     available = bytes_per_thread()
     # Beyond this, records of a block have fewer of them.
     n_coordinates = min(n_coordinates, len(parts.format.columns) * MIN_RECORDS)
@@ -247,10 +246,6 @@ class MemoryShuffle:
         return dask.compute(*parts.map(_count, *self.route_arguments))
 
     def work(self, work: Any, bundles: list[Bundle], edges: Labels) -> Any:
-        """Do the work on all bundles; return their summaries.
-
-        Blocks have been merged: block b consists of the former `edges[b]` to `edges[b + 1]` - 1.
-        """
         no_rows = self.parts.format.no_rows()
         starts = np.array([bundle.first for bundle in bundles])
         rows = dd.from_delayed(
