@@ -64,33 +64,30 @@ def risk(options: Namespace) -> None:
     options = Namespace(**vars(options) | found_columns(typed, list(names)))
     roles = {name: _listed(getattr(options, name)) for name in ROLES}
     check_one_role(roles)
-    columns = _common_columns(original, release, options)
+    columns = options.quasi_identifiers = _common_columns(original, release, options)
     declared = Declared.from_request(options)
     declared.check_kinds([*columns, *options.sensitive], "compared")
-    pairs = compared_columns(original, release, columns, declared)
-    before, after = map(_values, zip(*pairs, strict=True))
-    _check_rows(before, after, _paths(options))
-    numeric = _numeric(before, after, pairs)
-    are_in_order = _rows_correspond(original, release, before, after, numeric)
-    joint = _joint_anonymity(original, release, are_in_order, columns, declared, options)
-    of_roles = original, release, are_in_order, options
-    sensitive = values_of_roles(options.sensitive, *of_roles, declared)
-    units = values_of_roles(roles["unit"], *of_roles)
-    weights = values_of_roles(roles["weight"], *of_roles, declared)
+    tables = _Compared(original, release, options, declared)
+    before, after, numeric = tables.before, tables.after, tables.numeric
+    joint = _joint_anonymity(tables)
+    sensitive = tables.values_of(options.sensitive, declared)
+    unit = tables.values_of(roles["unit"]).get(options.unit)
+    weight = tables.values_of(roles["weight"], declared).get(options.weight)
     linkage, as_text = None, []
     # Before anything is printed, since the numbers may be bad.
     with bad_input_as_request_error():
         if numeric:
             check_pair(before[numeric], after[numeric])
-        if are_in_order:
-            pair = known_to_intruder(original, release, pairs)
-            unit = None if units.empty else units[options.unit]
+        if tables.are_in_order:
+            pair = known_to_intruder(original, release, tables.pairs)
             linkage = metrics.record_linkage(*pair, n_jobs=options.n_jobs, unit=unit)
-            as_text = compared_as_text(pairs, pair[0])
+            as_text = compared_as_text(tables.pairs, pair[0])
     classes = row_classes(after, "release")
     with bad_input_as_request_error():
-        in_population = population_facts(classes, weights, units)
-    unchanged = _unchanged(release, columns, options)
+        in_population = population_facts(classes, weight, unit)
+    # An intruder may know the other columns of the release.
+    others = {*columns, *options.sensitive, options.unit, options.weight}
+    unchanged = release.as_text([name for name in release.cells.column_names if name not in others])
     levels = map(metrics.anonymity_level, (before, after))
     unique = [percent(metrics.uniqueness(table)) for table in (before, after)]
     print_facts(
@@ -98,7 +95,7 @@ def risk(options: Namespace) -> None:
             "records": len(before),
             "columns": ", ".join(map(shown, columns)),
             "anonymity level": "{} before, {} after".format(*levels),
-            **units_per_class(classes, units),
+            **units_per_class(classes, unit),
             **in_population,
             **joint,
             "unique rows": "{} before, {} after".format(*unique),
@@ -107,14 +104,12 @@ def risk(options: Namespace) -> None:
         }
     )
     if len(unchanged.columns):
-        unit = units[options.unit] if options.unit is not None else None
-        _print_unchanged(classes, before if are_in_order else None, unchanged, unit)
+        _print_unchanged(classes, before if tables.are_in_order else None, unchanged, unit)
     if options.sensitive:
-        print_sensitive(classes, sensitive, has_units=not units.empty)
+        print_sensitive(classes, sensitive, has_units=unit is not None)
     _print_linkage(linkage, as_text)
     if numeric:
-        left_out = _left_out(pairs, numeric)
-        _print_numbers(before[numeric], after[numeric], are_in_order, left_out)
+        _print_numbers(tables)
 
 
 def _listed(named: Any) -> list:
@@ -127,65 +122,92 @@ def _read_pair(options: Namespace, original: str, release: str) -> tuple[Table, 
     return read_table(original, format), read_table(release, of_release)
 
 
-def _check_rows(before: pd.DataFrame, after: pd.DataFrame, paths: dict) -> None:
-    if len(before) != len(after):
-        text = (
-            "{original} has {n_before} rows, but {release} has {n_after}: they are compared row by "
-            "row."
-        )
-        facts = {"n_before": len(before), "n_after": len(after), **paths}
-        raise RequestError("other_rows", text, **facts)
+class _Compared:
+    """A table and its release, and the values of the columns that are compared."""
+
+    def __init__(self, original: Table, release: Table, options: Namespace, declared: Declared):
+        self.original, self.release, self.options = original, release, options
+        self.pairs = compared_columns(original, release, options.quasi_identifiers, declared)
+        self.before, self.after = map(_values, zip(*self.pairs, strict=True))
+        if len(self.before) != len(self.after):
+            text = "{original} has {n_before} rows, but {release} has {n_after}: they are compared "
+            facts = {"n_before": len(self.before), "n_after": len(self.after), **_paths(options)}
+            raise RequestError("other_rows", text + "row by row.", **facts)
+        # Columns of numbers or dates without missing values.
+        self.numeric = [
+            old.name
+            for old, new in self.pairs
+            if are_comparable(old, new)
+            and old.kind != "ordinal"
+            and _have_numbers(self.before[old.name], self.after[old.name])
+        ]
+        self.are_in_order = self._rows_correspond()
+
+    def _rows_correspond(self) -> bool:
+        """Whether rows are in the same order, by all columns that the tables have in common."""
+        before, after, numeric = self.before.copy(), self.after.copy(), [*self.numeric]
+        for name in self.original.cells.column_names:
+            if name in before or name not in self.release.cells.column_names:
+                continue
+            with suppress(RequestError):  # Columns that are not compared may be of any type.
+                columns = self.original.values([name]), self.release.values([name])
+                before[name], after[name] = (column[name] for column in columns)
+                if _have_numbers(before[name], after[name]):
+                    numeric.append(name)
+        return rows_correspond(before, after, numeric)
+
+    def values_of(self, columns: list, declared: Declared | None = None) -> pd.DataFrame:
+        """Values of some columns, from the release if they are there, otherwise from the original.
+
+        Their kinds must be clear if something is `declared`; without, they do not matter.
+        """
+        values = {}
+        for name in columns:
+            table = self._table_with(name)
+            values[name] = table.values([name], declared, is_strict=declared is not None)[name]
+        return pd.DataFrame(values)
+
+    def rows_of_people(self) -> tuple[pd.DataFrame, pd.Series]:
+        """The released rows and who they belong to, as text: other files may have other types."""
+        unit = self.options.unit
+        people = self._table_with(unit).as_text([unit])[unit]
+        return self.release.as_text(self.options.quasi_identifiers), people
+
+    def _table_with(self, name: str) -> Table:
+        if name in self.release.cells.column_names:
+            return self.release
+        if not self.are_in_order:
+            text = (
+                "Column {name!r} is only in {original}, whose rows are in another order than those "
+                "of {release}."
+            )
+            raise RequestError("other_order", text, name, name=name, **_paths(self.options))
+        return self.original
 
 
-def _joint_anonymity(
-    original: Table,
-    release: Table,
-    are_in_order: bool,
-    columns: list,
-    declared: Declared,
-    options: Namespace,
-) -> dict:
+def _joint_anonymity(tables: _Compared) -> dict:
     """How many people share all of their rows, with earlier releases: the fact, or nothing."""
+    options = tables.options
     if not options.earlier:
         return {}
     if options.unit is None:
         text = "{earlier} needs {unit}: the column that says who people are."
         raise RequestError("needs", text, earlier=Option("earlier"), unit=Option("unit"))
-    today = release.as_text(columns), _people(original, release, are_in_order, options)
-    earlier = earlier_releases(
-        Namespace(**vars(options) | {"quasi_identifiers": columns}), declared
-    )
-    releases, people = zip(today, *earlier, strict=True)
+    releases, people = zip(tables.rows_of_people(), *read_earlier(options), strict=True)
     level = metrics.joint_anonymity(releases, people)
     words = f"{level}  (people who share their rows of all {len(releases)} releases)"
     return {"joint anonymity": words}
 
 
 def read_earlier(request: Any) -> list:
-    return earlier_releases(Namespace(**vars(request)), Declared.from_request(request))
-
-
-def earlier_releases(options: Namespace, declared: Declared) -> list:
     """Earlier releases as text, each with who its rows belong to; their columns are those named."""
     found = []
-    for paths in options.earlier:
-        old = Namespace(**vars(options) | dict(zip(("original", "release"), paths, strict=True)))
-        original, release = _read_pair(old, *paths)
-        columns = _common_columns(original, release, old)
-        pairs = compared_columns(original, release, columns, declared)
-        before, after = map(_values, zip(*pairs, strict=True))
-        _check_rows(before, after, _paths(old))
-        numeric = _numeric(before, after, pairs)
-        are_in_order = _rows_correspond(original, release, before, after, numeric)
-        found.append((release.as_text(columns), _people(original, release, are_in_order, old)))
+    for original, release in request.earlier:
+        old = Namespace(**vars(request) | {"original": original, "release": release})
+        pair = _read_pair(old, original, release)
+        old.quasi_identifiers = _common_columns(*pair, old)
+        found.append(_Compared(*pair, old, Declared.from_request(old)).rows_of_people())
     return found
-
-
-def _people(original: Table, release: Table, are_in_order: bool, options: Namespace) -> pd.Series:
-    """Who rows of a release belong to, as text: other files may have other types."""
-    values_of_roles([options.unit], original, release, are_in_order, options)  # It may be unknown.
-    table = release if options.unit in release.cells.column_names else original
-    return table.as_text([options.unit])[options.unit]
 
 
 def _common_columns(original: Table, release: Table, options: Namespace) -> list:
@@ -201,12 +223,6 @@ def _common_columns(original: Table, release: Table, options: Namespace) -> list
         text = "{original} and {release} have no {other}column in common."
         raise RequestError("no_common_column", text, other=other, **_paths(options))
     return columns
-
-
-def _unchanged(release: Table, columns: list, options: Namespace) -> pd.DataFrame:
-    """Cells of released columns that an intruder may know, besides those that are compared."""
-    others = {*columns, *options.sensitive, options.unit, options.weight}
-    return release.as_text([name for name in release.cells.column_names if name not in others])
 
 
 def _assumed(sensitive: list) -> dict:
@@ -237,44 +253,8 @@ def _values(columns: tuple) -> pd.DataFrame:
     return pd.DataFrame({column.name: comparable_values(column) for column in columns})
 
 
-def _numeric(before: pd.DataFrame, after: pd.DataFrame, pairs: list) -> list:
-    """Columns of numbers or dates without missing values, both before and after."""
-    return [
-        old.name
-        for old, new in pairs
-        if are_comparable(old, new)
-        and old.kind != "ordinal"
-        and _have_numbers(before[old.name], after[old.name])
-    ]
-
-
-def _left_out(pairs: list, numeric: list) -> list[str]:
-    """The other columns, with the reason why they are not compared as numbers."""
-    return [
-        f"{shown(old.name)} ({'missing values' if old.kind in ('number', 'date') else old.kind})"
-        for old, _ in pairs
-        if old.name not in numeric
-    ]
-
-
 def _have_numbers(*columns: pd.Series) -> bool:
     return all(why_no_numbers(column) is None for column in columns)
-
-
-def _rows_correspond(
-    original: Table, release: Table, before: pd.DataFrame, after: pd.DataFrame, numeric: list
-) -> bool:
-    """Whether rows are in the same order, by all columns that the tables have in common."""
-    before, after, numeric = before.copy(), after.copy(), [*numeric]
-    for name in original.cells.column_names:
-        if name in before or name not in release.cells.column_names:
-            continue
-        with suppress(RequestError):  # Columns that are not compared may be of any type.
-            columns = original.values([name]), release.values([name])
-            before[name], after[name] = (column[name] for column in columns)
-            if _have_numbers(before[name], after[name]):
-                numeric.append(name)
-    return rows_correspond(before, after, numeric)
 
 
 def _print_linkage(linkage: Any, as_text: list) -> None:
@@ -295,14 +275,18 @@ def _print_linkage(linkage: Any, as_text: list) -> None:
         print_facts({"as text": f"{', '.join(map(shown, as_text))}: {AS_TEXT}"})
 
 
-def _print_numbers(
-    before: pd.DataFrame, after: pd.DataFrame, are_in_order: bool, left_out: list
-) -> None:
+def _print_numbers(tables: _Compared) -> None:
+    before, after = tables.before[tables.numeric], tables.after[tables.numeric]
     print("\nColumns in which all cells are numbers or dates")
     facts, by_row = {"columns": ", ".join(map(shown, before))}, {}
+    left_out = [
+        f"{shown(old.name)} ({'missing values' if old.kind in ('number', 'date') else old.kind})"
+        for old, _ in tables.pairs
+        if old.name not in tables.numeric
+    ]
     if left_out:
         facts["left out"] = ", ".join(left_out)
-    if are_in_order:
+    if tables.are_in_order:
         by_row["interval"] = interval = metrics.interval_disclosure(before, after)
         by_row["rank"] = rank = metrics.rank_disclosure(before, after)
         share = percent(interval.mean())
@@ -335,38 +319,11 @@ def _paths(options: Namespace) -> dict:
     return {"original": options.original, "release": options.release}
 
 
-def values_of_roles(
-    columns: list,
-    original: Table,
-    release: Table,
-    are_in_order: bool,
-    options: Namespace,
-    declared: Declared | None = None,
-) -> pd.DataFrame:
-    """Values of some columns, from the release if they are there, otherwise from the original.
-
-    Their kinds must be clear if something is `declared`; without, they do not matter.
-    """
-    values = {}
-    for name in columns:
-        is_released = name in release.cells.column_names
-        if not is_released and not are_in_order:
-            text = (
-                "Column {name!r} is only in {original}, whose rows are in another order than those "
-                "of {release}."
-            )
-            raise RequestError("other_order", text, name, name=name, **_paths(options))
-        table = release if is_released else original
-        values[name] = table.values([name], declared, is_strict=declared is not None)[name]
-    return pd.DataFrame(values)
-
-
-def population_facts(classes: np.ndarray, weights: pd.DataFrame, units: pd.DataFrame) -> dict:
+def population_facts(classes: np.ndarray, weight: Any, unit: Any) -> dict:
     """Risks in the population: the facts, or nothing without weights."""
-    if weights.empty:
+    if weight is None:
         return {}
-    unit = None if units.empty else units.iloc[:, 0]
-    found = metrics.population_risk(classes, weights.iloc[:, 0], unit=unit)
+    found = metrics.population_risk(classes, weight, unit=unit)
     intruders = {
         "knows who is in the sample": found.prosecutor,
         "has a register of the population": found.journalist,
@@ -380,23 +337,22 @@ def population_facts(classes: np.ndarray, weights: pd.DataFrame, units: pd.DataF
     return {"population": lines}
 
 
-def units_per_class(classes: np.ndarray, units: pd.DataFrame) -> dict:
+def units_per_class(classes: np.ndarray, unit: Any) -> dict:
     """How many people share a row: the facts, or nothing without units."""
-    if units.empty:
+    if unit is None:
         return {}
-    (name,) = units
-    n_units = metrics.units_per_group(classes, units[name])
-    share = metrics.unit_share(classes, units[name])
+    n_units = metrics.units_per_group(classes, unit)
+    share = metrics.unit_share(classes, unit)
     words = f"{at_most(share)} of the rows of a class belong to one of them"
     if is_share_large(share, n_units):
         words += f", more than 1 in {n_units}: {RIGHT_THAT_OFTEN}"
     return {
-        "units per class": f"at least {n_units} different values of {shown(name)}",
+        "units per class": f"at least {n_units} different values of {shown(unit.name)}",
         "unit share": words,
     }
 
 
-def print_sensitive(classes: np.ndarray, sensitive: pd.DataFrame, has_units: bool = False) -> None:
+def print_sensitive(classes: np.ndarray, sensitive: pd.DataFrame, has_units: bool) -> None:
     """Print what classes of equal released rows disclose about each sensitive column."""
     names = [printable(shown(name)) for name in sensitive]
     width = max(map(len, ("column", *names)))

@@ -20,15 +20,8 @@ NANOSECONDS = {
 }
 
 # What dates may be rounded to, by the names of the units.
-UNITS_OF_DATES = {
-    "day": NANOSECONDS["D"],
-    "hour": NANOSECONDS["h"],
-    "minute": NANOSECONDS["m"],
-    "second": NANOSECONDS["s"],
-    "millisecond": NANOSECONDS["ms"],
-    "microsecond": NANOSECONDS["us"],
-    "nanosecond": NANOSECONDS["ns"],
-}
+NAMES = "day", "hour", "minute", "second", "millisecond", "microsecond", "nanosecond"
+UNITS_OF_DATES = dict(zip(NAMES, NANOSECONDS.values(), strict=True))
 
 # Floats represent all integers up to this one. Larger ones, of nanoseconds, are counted from a
 # multiple of about 13 days, which reveals nobody's date.

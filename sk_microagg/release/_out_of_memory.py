@@ -17,7 +17,7 @@ from joblib import effective_n_jobs
 from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._formatting import fewest_records
 from sk_microagg._utils._writing import TemporaryFolder
-from sk_microagg.encoding._dates import NANOSECONDS
+from sk_microagg.encoding._dates import UNITS_OF_DATES
 from sk_microagg.files._column_kinds import check_type, column_of_type
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Message, Option, RequestError, one_line, reason
@@ -57,17 +57,9 @@ from sk_microagg.scale._parquet import (
     write,
     written_by_worker,
 )
+from sk_microagg.scale._survey import compute_merged
 
-WORDS = {
-    "D": "day",
-    "h": "hour",
-    "m": "minute",
-    "s": "second",
-    "ms": "millisecond",
-    "us": "microsecond",
-    "ns": "nanosecond",
-}
-UNITS = {NANOSECONDS[unit]: word for unit, word in WORDS.items()}
+UNITS = {length: name for name, length in UNITS_OF_DATES.items()}
 
 # Up to this number of distinct values, the count is exact; beyond, it is estimated from a sample of
 # this size.
@@ -148,14 +140,11 @@ def count_on_dask(frame: Any, columns: Sequence[str]) -> dict:
     """
     if not columns:
         return {}
-    count, merge = delayed(_count_keys, pure=False), delayed(_merged, pure=False)
-    counts = [count(part, columns) for part in frame[columns].to_delayed()]
-    while len(counts) > 1:
-        counts = [merge(counts[i : i + 4]) for i in range(0, len(counts), 4)]
-    [by_column] = compute(*counts)
+    count = delayed(_count_keys, pure=False)
+    by_column = compute_merged([*map(count, frame[columns].to_delayed())], _merged)
     return {
         name: (len(counts), int(counts.sum()))
-        for name, (_, counts) in zip(columns, by_column, strict=True)
+        for name, counts in zip(columns, by_column, strict=True)
     }
 
 
@@ -172,26 +161,21 @@ def several_rows_on_dask(counts: dict, columns: Sequence[str]) -> dict[str, str]
     return lines
 
 
-def _count_keys(frame: pd.DataFrame, columns: Sequence[str]) -> list:
-    by_column = []
-    for name in columns:
-        known = frame[name].dropna()
+def _count_keys(frame: pd.DataFrame) -> list[pd.Series]:
+    counts = []
+    for _, column in frame.items():
+        known = column.dropna()
         if known.dtype == object:  # It may hold objects without a hash, as lists.
             known = known.map(str)
-        keys = pd.util.hash_pandas_object(known, index=False).to_numpy()
-        keys, counts = np.unique(keys, return_counts=True)
-        by_column.append((keys[:N_KEYS], counts[:N_KEYS]))
-    return by_column
+        keys = pd.util.hash_pandas_object(known, index=False)
+        counts.append(pd.Series(1, index=keys.to_numpy()))
+    return _merged([counts])
 
 
-def _merged(parts: Sequence[list]) -> list:
-    """Merge the counts of several parts, for the smallest keys of all."""
-    by_column = []
-    for one_column in zip(*parts, strict=True):
-        keys, places = np.unique(np.concatenate([k for k, _ in one_column]), return_inverse=True)
-        counts = np.bincount(places, weights=np.concatenate([n for _, n in one_column]))
-        by_column.append((keys[:N_KEYS], counts[:N_KEYS]))
-    return by_column
+def _merged(parts: Sequence[list[pd.Series]]) -> list[pd.Series]:
+    """By column, how often each of the smallest keys of several parts occurs."""
+    of_columns = map(pd.concat, zip(*parts, strict=True))
+    return [counts.groupby(level=0).sum().iloc[:N_KEYS] for counts in of_columns]
 
 
 def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
