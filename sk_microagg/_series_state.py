@@ -164,8 +164,11 @@ class SeriesState:
         cells = _with_nulls(cells, self.settings["sensitive"], is_bad[labels])
         # No place may tell who has left, nor which rows belong to one person.
         order = np.argsort(np.frombuffer(os.urandom(8 * len(labels)), dtype=np.uint64))
+        released = centroids.take(labels)
+        for name in cells.column_names:
+            released = released.append_column(name, cells[name])
         release = SeriesRelease(
-            _beside(cells, centroids.take(labels), self.settings["released"]).take(order),
+            released.select(self.settings["released"]).take(order),
             units[order],
             owners[order],
             labels[order],
@@ -399,13 +402,6 @@ def _with_nulls(cells: Any, names: list[str], is_hidden: Booleans) -> Any:
         values = compute.if_else(arrow.array(is_hidden), null, cells[name])
         cells = cells.set_column(place, name, values)
     return cells
-
-
-def _beside(cells: Any, centroids: Any, names: list[str]) -> Any:
-    """The columns of both tables, in the order of their names."""
-    for name in cells.column_names:
-        centroids = centroids.append_column(name, cells[name])
-    return centroids.select(names)
 
 
 def _write_private(path: Path, content: bytes) -> None:

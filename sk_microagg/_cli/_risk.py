@@ -40,6 +40,7 @@ from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._pairs import check_pair
 from sk_microagg.release._demands import RIGHT_THAT_OFTEN
 from sk_microagg.release._request import check_names, check_one_role
+from sk_microagg.release._summary import assumed_unknown
 
 NOT_IN_ORDER = (
     "unknown: columns agree as a whole, but not row by row. Linkage, interval and rank need the "
@@ -100,7 +101,7 @@ def risk(options: Namespace) -> None:
             **joint,
             "unique rows": "{} before, {} after".format(*unique),
             **({"unchanged": ", ".join(map(shown, unchanged))} if len(unchanged.columns) else {}),
-            **_assumed(options.sensitive),
+            **({"sensitive": assumed_unknown(options.sensitive)} if options.sensitive else {}),
         }
     )
     if len(unchanged.columns):
@@ -223,11 +224,6 @@ def _common_columns(original: Table, release: Table, options: Namespace) -> list
         text = "{original} and {release} have no {other}column in common."
         raise RequestError("no_common_column", text, other=other, **_paths(options))
     return columns
-
-
-def _assumed(sensitive: list) -> dict:
-    words = f"{', '.join(map(shown, sensitive))}  (assumed to be unknown to intruders)"
-    return {"sensitive": words} if sensitive else {}
 
 
 def _print_unchanged(

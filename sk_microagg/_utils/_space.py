@@ -111,7 +111,12 @@ class ScaledSpace:
     def warn_if_exact(self, records: Array, labels: Labels, units: Array | None = None) -> None:
         """Warn if statistics of the scaler may reveal the only known value of a group."""
         if not self.is_coarse and len(_known_once(np.isnan(records), labels, units)[0]):
-            warn_of_exact_scaler(self._scaler)
+            warn_user(
+                f"scaler is a {type(self._scaler).__name__}, which may keep exact statistics of "
+                "columns with missing values: numbers that only one person of a group has, and "
+                "that the release does not tell, may then be computed from the model. Use "
+                "'standard', 'target' or None, or share the release only.",
+            )
 
     def stand_ins(
         self, missing: Booleans, labels: Labels, groups: Labels, columns: Labels
@@ -226,16 +231,6 @@ def _coarsen_steps(scaler: Any, records: Floats, units: Array | None, y: Any) ->
         is_coarse &= coarsen(step, records, units, y)
         records = np.asarray(step.transform(records.copy()), dtype=np.float64)
     return is_coarse
-
-
-def warn_of_exact_scaler(scaler: Any) -> None:
-    """Warn that hidden numbers may follow from the statistics of a scaler."""
-    warn_user(
-        f"scaler is a {type(scaler).__name__}, which may keep exact statistics of columns with "
-        "missing values: numbers that only one person of a group has, and that the release does "
-        "not tell, may then be computed from the model. Use 'standard', 'target' or None, or "
-        "share the release only.",
-    )
 
 
 def own_floats(scaler: Any, records: Array) -> Floats:

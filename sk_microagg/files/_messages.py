@@ -6,6 +6,7 @@ kind category", `categorical=['town']`. So a message is an object, and a voice p
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import ClassVar
 
@@ -101,7 +102,11 @@ class Message:
         """The whole text in the terms of a front."""
         words = {name: self._fact(fact, voice) for name, fact in self.facts.items()}
         # Advice that begins a sentence.
-        words |= {name.capitalize(): _capitalized(word) for name, word in words.items()}
+        words |= {
+            name.capitalize(): word[:1].upper() + word[1:]
+            for name, word in words.items()
+            if isinstance(word, str)
+        }
         column = None if self.column is None else shown(self.column)
         return voice.texts.get(self.code, self.text).format(column=column, **words)
 
@@ -149,15 +154,7 @@ class RequestError(Message, ValueError):
         Message.__init__(self, code, text, column, **facts)
 
     def __reduce__(self) -> tuple:
-        return _remade, (self.code, self.text, self.column, self.facts)
-
-
-def _capitalized(word: object) -> object:
-    return word[:1].upper() + word[1:] if isinstance(word, str) else word
-
-
-def _remade(code: str, text: str, column: str | None, facts: dict) -> RequestError:
-    return RequestError(code, text, column, **facts)
+        return partial(RequestError, self.code, self.text, self.column, **self.facts), ()
 
 
 def one_line(error: BaseException) -> str:

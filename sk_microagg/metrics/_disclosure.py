@@ -140,23 +140,13 @@ def values_near_in_rank(pair: Pair, share: float = RANKS) -> list[Booleans]:
     """Whether the value of each record is known and its rank near that of the released one."""
 
     def in_ranks(values: Floats, released: Floats) -> Booleans:
-        is_known = ~np.isnan(released)
-        near = np.zeros(len(values), dtype=bool)
-        near[is_known] = _is_near_in_rank(values, released, share, is_known)
-        return near
+        # Rounded, since 0.29 * 100 is slightly less than 29.
+        farthest = round(2 * share * len(values), 6)
+        ordered = np.sort(values)
+        own, other = (_twice_the_ranks(each, ordered) for each in (values, released))
+        return (np.abs(own - other) <= farthest) & ~np.isnan(released)
 
     return _close_values(pair, in_ranks)
-
-
-def _is_near_in_rank(
-    column: Floats, released: Floats, share: float, rows: Any = slice(None)
-) -> Booleans:
-    """Whether the ranks of released values in the original column are near those of their own."""
-    # Rounded, since 0.29 * 100 is slightly less than 29.
-    farthest = round(2 * share * len(column), 6)
-    ordered = np.sort(column)
-    own, other = (_twice_the_ranks(values[rows], ordered) for values in (column, released))
-    return np.abs(own - other) <= farthest
 
 
 def _twice_the_ranks(values: Floats, ordered: Floats) -> Labels:

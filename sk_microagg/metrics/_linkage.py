@@ -9,7 +9,7 @@ import numpy as np
 from sk_microagg._utils._typing import Array, Floats, Labels, ScalerLike, TableLike
 from sk_microagg._utils._validation import check_n_jobs
 from sk_microagg.metrics._anonymity import expected_if_linked, n_own, row_classes
-from sk_microagg.metrics._pairs import MixedPair, Pair, are_numbers
+from sk_microagg.metrics._pairs import MixedPair, Pair, are_numbers, nearest_points
 from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
 
@@ -170,7 +170,8 @@ def record_linkage(
 
 def link(pair: Pair, units: Array | None = None, n_jobs: int | None = None) -> RecordLinkage:
     """The linkage to the nearest rows."""
-    return linkage_of(pair.classes, pair.linked_rows(n_jobs) == pair.classes, units)
+    nearest = nearest_points(pair.points(), pair.points_of_classes(), n_jobs)
+    return linkage_of(pair.classes, nearest == pair.classes, units)
 
 
 def units_of(unit: TableLike | None, n_records: int) -> Array | None:

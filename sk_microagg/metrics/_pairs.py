@@ -101,10 +101,6 @@ class Pair:
     def points_of_classes(self) -> Any:
         return self.released_points(np.unique(self.classes, return_index=True)[1])
 
-    def linked_rows(self, n_jobs: int | None = None) -> Labels:
-        """The class of released rows that is nearest to each record."""
-        return nearest_points(self.points(), self.points_of_classes(), n_jobs)
-
     def distances(self, records: Labels) -> Floats:
         """Squared distances of some records from the rows of all classes."""
         points, rows = self.points()[records], self.points_of_classes()
@@ -261,16 +257,12 @@ def _as_in_original(column: Any, cells: Series) -> Series:
     return cells
 
 
-def nearest_rows(points: Floats, rows: Floats, n_jobs: int | None) -> Labels:
-    """The row nearest to each point: a power diagram in which all weights are 0."""
-    cells = Cells(Router.single_block(), np.array([0, len(rows)]), rows, np.zeros(len(rows)))
-    return cells.find(points, n_jobs)
-
-
 def nearest_points(points: Any, rows: Any, n_jobs: int | None) -> Labels:
     """The row nearest to each point, both dense or both sparse."""
     if not isinstance(points, SparsePoints):
-        return nearest_rows(points, rows, n_jobs)
+        # Rows have cells of a power diagram in which all weights are 0.
+        cells = Cells(Router.single_block(), np.array([0, len(rows)]), rows, np.zeros(len(rows)))
+        return cells.find(points, n_jobs)
     squares = np.asarray(rows.matrix.power(2).sum(axis=1)).ravel()
     step = max(DISTANCES_AT_A_TIME // len(squares), 1)
     nearest = np.empty(len(points), dtype=np.intp)

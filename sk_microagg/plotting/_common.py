@@ -42,14 +42,9 @@ FEWEST_ROWS = 5
 LONGEST_LABEL, LONGEST_NOTE = 20, 40
 
 
-def check_matplotlib() -> None:
-    """Raise an ImportError that names the extra if matplotlib is missing."""
-    import_extra("matplotlib", "report", "A plot")
-
-
 def import_pyplot() -> ModuleType:
     """Return matplotlib.pyplot, or name the extra that installs it."""
-    check_matplotlib()
+    import_extra("matplotlib", "report", "A plot")
     import matplotlib.pyplot as plt
 
     return plt

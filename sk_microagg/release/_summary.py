@@ -139,7 +139,7 @@ def summarize(
         "anonymized": names_of_columns(roles.quasi_identifiers),
         "columns": Fact([*map(_line_of_column, columns)], [*columns]),
         "unchanged": names_of_columns(roles.unchanged),
-        **({"sensitive": _assumed_unknown(roles.sensitive)} if roles.sensitive else {}),
+        **({"sensitive": assumed_unknown(roles.sensitive)} if roles.sensitive else {}),
         **({"strata": names_of_columns(roles.strata)} if roles.strata else {}),
         **({} if roles.weight is None else {"weight": _fact_on_weight(roles, estimator, gaps)}),
         "method": method_of(estimator),
@@ -166,7 +166,7 @@ def names_of_columns(columns: Sequence[str]) -> Fact:
     return Fact(", ".join(map(shown, columns)) or "none", list(columns))
 
 
-def _assumed_unknown(columns: Sequence[str]) -> Fact:
+def assumed_unknown(columns: Sequence[str]) -> Fact:
     names, value = names_of_columns(columns)
     return Fact(f"{names}  (assumed to be unknown to intruders)", value)
 
@@ -205,16 +205,14 @@ def method_of(estimator: Any) -> str:
     if getattr(estimator, "intervals", None) == "disjoint":
         return "TableAggregator, global recoding"
     if hasattr(estimator, "builder_"):
-        words.append(f"builder {_name_of_builder(estimator.builder_)}")
+        # Under constraints, a subclass may stand for a builder.
+        builder = estimator.builder_
+        name = next(name for name, kind in BUILDERS.items() if isinstance(builder, kind))
+        words.append(f"builder {name}")
     words.append(f"refiner {name_of(estimator.refiner_)}")
     if getattr(estimator, "hierarchies", None):
         words.append(f"hierarchies of {', '.join(estimator.hierarchies)}")
     return ", ".join(words)
-
-
-def _name_of_builder(builder: Any) -> str:
-    # Under constraints, a subclass may stand for a builder.
-    return next(name for name, kind in BUILDERS.items() if isinstance(builder, kind))
 
 
 def describe(

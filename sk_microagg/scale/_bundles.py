@@ -3,7 +3,7 @@
 A bundle is a few neighboring blocks, as many as one task processes.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Self
@@ -126,7 +126,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Summary:
-    """Figures about the groups of some blocks."""
+    """Figures about the groups of one or several blocks."""
 
     n_rows: int
     group_sizes: Labels
@@ -136,18 +136,10 @@ class Summary:
     n_iter: int
     figures: Floats
     shown: tuple[Array, ...]
-    unsuited: list[int]
 
     @classmethod
-    def of_unsuited(cls, blocks: list[int]) -> Self:
-        """No groups: some blocks do not satisfy the constraints."""
-        moments = Moments.from_records(np.empty((0, 1)))
-        sizes = np.empty(0, np.int32)
-        return cls(0, sizes, 0.0, moments, 0, 0, np.empty((0, 2)), (), blocks)  # type: ignore[arg-type]
-
-    @classmethod
-    def merged(cls, summaries: list["Summary"]) -> Self:
-        """The figures of all bundles together, given in the order of their blocks."""
+    def merged(cls, summaries: Sequence["Summary"]) -> Self:
+        """The figures of all blocks together, given in their order."""
         return cls(
             sum(summary.n_rows for summary in summaries),
             np.concatenate([summary.group_sizes for summary in summaries]),
@@ -155,9 +147,8 @@ class Summary:
             Moments.merged([summary.moments for summary in summaries]),
             sum(summary.n_moved for summary in summaries),
             sum(summary.n_iter for summary in summaries),
-            _extremes([summary.figures for summary in summaries if not summary.unsuited]),
-            _all_shown([summary.shown for summary in summaries if not summary.unsuited]),
-            [block for summary in summaries for block in summary.unsuited],
+            _extremes([summary.figures for summary in summaries]),
+            _all_shown([summary.shown for summary in summaries]),
         )
 
 
@@ -170,41 +161,40 @@ class Aggregate:
     model_folder: Any
     row_format: Any
 
-    def __call__(self, bundle: Bundle, blocks: list[Floats]) -> tuple[list[Floats], Summary]:
+    def __call__(self, bundle: Bundle, blocks: list[Floats]) -> tuple[list[Floats], Any]:
+        """Return the released rows of each block, and a summary, or the unsuited blocks."""
+        coding = self.row_format.coding
         unsuited = [bundle.first + i for i, rows in enumerate(blocks) if not self._suits(rows)]
         if unsuited:  # What is returned instead of releases is not released.
-            return [
-                np.zeros((len(rows), self.row_format.coding.n_released)) for rows in blocks
-            ], Summary.of_unsuited(unsuited)
-        releases, groups_of, moments, figures = [], [], [], []
+            return [np.zeros((len(rows), coding.n_released)) for rows in blocks], unsuited
+        releases, groups_of, summaries = [], [], []
         for rows, seed in zip(blocks, bundle.seeds, strict=True):
             records, rules = self.row_format.records(rows), self.row_format.rules(rows)
             weights = self.row_format.weights(rows)
             labels, groups, kept = self._grouped(records, seed, rules, weights)
+            figures = []
             if rules:
                 rules.check(labels, "A block has groups")
-                figures.append([rule.figures(labels) for rule in rules.rules])
+                figures = [rule.figures(labels) for rule in rules.rules]
                 if rules.units is not None:
                     # Shown whether or not it was to be bounded.
-                    figures[-1].append(UnitShare().measure_groups(labels, rules.units, None))
+                    figures.append(UnitShare().measure_groups(labels, rules.units, None))
             releases.append(groups.centroids[labels])
             groups_of.append(groups)
-            moments.append(
-                Moments.from_records(kept.matrix if isinstance(kept, SparsePoints) else kept)
+            summaries.append(
+                Summary(
+                    len(rows),
+                    groups.sizes.astype(np.int32),  # The client holds those of the whole table.
+                    groups.sse,
+                    Moments.from_records(kept.matrix if isinstance(kept, SparsePoints) else kept),
+                    groups.n_moved,
+                    groups.n_iter,
+                    _extremes([figures]),
+                    coding.shown(groups.centroids),
+                )
             )
         _save_model(self.model_folder, bundle, groups_of)
-        return releases, Summary(
-            sum(map(len, releases)),
-            # Short integers: the client holds those of the whole table.
-            np.concatenate([groups.sizes for groups in groups_of]).astype(np.int32),
-            sum(groups.sse for groups in groups_of),
-            Moments.merged(moments),
-            sum(groups.n_moved for groups in groups_of),
-            sum(groups.n_iter for groups in groups_of),
-            _extremes(figures),
-            _all_shown([self.row_format.coding.shown(groups.centroids) for groups in groups_of]),
-            [],
-        )
+        return releases, Summary.merged(summaries)
 
     def _grouped(
         self, records: Floats, seed: Any, rules: Rules, weights: Floats | None
@@ -327,7 +317,7 @@ class Grouped:
     sizes: Labels
     bundles: list[Bundle]
     model: Any
-    summary: Summary
+    summary: Any
 
 
 @dataclass(frozen=True)
@@ -350,8 +340,7 @@ class Grouping:
         The sample suggests blocks that can, so that one attempt is usually enough.
         """
         while True:
-            grouped = self._attempt(router)
-            unsuited = grouped.summary.unsuited
+            grouped, unsuited = self._attempt(router)
             if not unsuited:
                 check_rows(self.n_rows, grouped.summary.n_rows)
                 return grouped
@@ -364,7 +353,7 @@ class Grouping:
                 # Nothing is left to merge, but each stratum as a whole satisfied the constraints.
                 raise RuntimeError(f"Values of X are not what they were: {CHANGED}")
 
-    def _attempt(self, router: Any) -> Grouped:
+    def _attempt(self, router: Any) -> tuple[Grouped, list[int]]:
         parts, shuffle = self.parts, self.make_shuffle(self.n_rows, self.parts)
         sizes = np.sum(shuffle.route(parts, self.space, router), axis=0)
         check_rows(self.n_rows, sizes.sum())
@@ -378,8 +367,10 @@ class Grouping:
 
         with TemporaryFolder(self.folder, "model-").removed_on_failure() as model:
             work = Aggregate(self.space, self.method, model, parts.format)
-            summary = Summary.merged(shuffle.work(work, bundles, edges))
-        return Grouped(shuffle, router, sizes, bundles, model, summary)
+            done = shuffle.work(work, bundles, edges)
+        unsuited = [block for one in done if isinstance(one, list) for block in one]
+        summary = None if unsuited else Summary.merged(done)
+        return Grouped(shuffle, router, sizes, bundles, model, summary), unsuited
 
 
 def check_rows(n_before: int, n_now: int) -> None:

@@ -249,7 +249,7 @@ class MemoryShuffle:
         no_rows = self.parts.format.no_rows()
         starts = np.array([bundle.first for bundle in bundles])
         rows = dd.from_delayed(
-            self.parts.map(_addressed, *self.route_arguments, edges, starts),
+            self.parts.map(_addressed, edges, starts, *self.route_arguments),
             meta=_frame(no_rows, 0, []).assign(bundle=np.empty(0, dtype=np.intp)),
             verify_meta=False,
         )
@@ -293,17 +293,8 @@ def _frame(rows: Floats, part: int, blocks: Any) -> DataFrame:
     )
 
 
-def _addressed(
-    rows: Floats,
-    part: int,
-    space: Coordinates,
-    router: Any,
-    row_format: RowFormat,
-    edges: Labels,
-    starts: Labels,
-) -> DataFrame:
-    blocks = route(rows, space, router, row_format)
-    blocks = np.searchsorted(edges, blocks, side="right") - 1
+def _addressed(rows: Floats, part: int, edges: Labels, starts: Labels, *routing: Any) -> DataFrame:
+    blocks = np.searchsorted(edges, route(rows, *routing), side="right") - 1
     bundle = np.searchsorted(starts, blocks, side="right") - 1
     return _frame(rows, part, blocks).assign(bundle=bundle)
 
