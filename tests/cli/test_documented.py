@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 @pytest.mark.parametrize(
     ("page", "n_expected"), [("command_line", 35), ("getting_started", 5), ("how_good", 2)]
 )
@@ -38,6 +39,7 @@ def test_a_transcript_is_rewritten(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 def test_commands_of_the_readme(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     readme = (ROOT / "README.md").read_text()

@@ -118,6 +118,7 @@ def test_what_an_interrupted_proof_has_proven_is_kept(run, certify, press_before
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 def test_the_certificate_and_the_report_of_an_interrupted_proof(
     run, certify, monkeypatch, tmp_path
 ):

@@ -199,6 +199,7 @@ def test_bad_number(parameter, value, requested):
 # The real table
 
 
+@pytest.mark.slow
 def test_real_table(real):
     assert real.shape == (48842, 9)
     assert list(real[0]) == [

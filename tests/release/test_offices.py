@@ -95,6 +95,7 @@ def test_bad_requests(paths, parameters, code):
 GENERALIZED = {"release": "generalized", "weight": "w", "strata": ["region"]}
 
 
+@pytest.mark.slow
 @in_one_case("intervals", ["overlapping", "disjoint"])
 def test_generalized_values_with_weights(paths, intervals):
     privacy = PopulationSize(150)

@@ -90,18 +90,16 @@ def patients(tmp_path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [
         {},
         {"categorical": ["zip"], "column_weights": {"age": 3, "town": 0.5}},
         {"decimals": {"age": -1, "height": 1}},
-        pytest.param({"unit": "person", "categorical": ["zip", "rooms"]}, marks=pytest.mark.slow),
-        pytest.param(
-            {"strata": ["region"], "privacy": [LDiversity(2), TCloseness(0.6)]},
-            marks=pytest.mark.slow,
-        ),
-        pytest.param({"categorical": ["cost"], "privacy": TCloseness(0.6)}, marks=pytest.mark.slow),
+        {"unit": "person", "categorical": ["zip", "rooms"]},
+        {"strata": ["region"], "privacy": [LDiversity(2), TCloseness(0.6)]},
+        {"categorical": ["cost"], "privacy": TCloseness(0.6)},
     ],
     ids=str,
 )

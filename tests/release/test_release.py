@@ -121,6 +121,7 @@ def test_generalized_values_are_those_of_the_groups(release, patients, tmp_path)
     assert summary.to_dict()["information_loss"] == model.generalization_loss_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [{"method": "kaim"}, {"release": "generalized"}])
 def test_every_constraint_holds_for_generalized_values(release, write, tmp_path, cells, method):
     rng = np.random.default_rng(0)
@@ -344,6 +345,7 @@ def test_report(release, patients, tmp_path, fake_report, columns):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("small_attacks")
 def test_report_as_it_is_written(release, patients, tmp_path):
     pytest.importorskip("sk_microagg.report")
     report = tmp_path / "report.html"

@@ -32,6 +32,7 @@ def report(small_attacks):
     return make_report(aggregator, X, aggregator.fit_transform(X), title=TITLE)
 
 
+@pytest.mark.slow
 def test_the_report_is_shown_in_a_frame_of_its_own(report, tmp_path):
     ((tag, frame),) = Frames(report._repr_html_()).tags
     assert tag == "iframe"
@@ -42,6 +43,7 @@ def test_the_report_is_shown_in_a_frame_of_its_own(report, tmp_path):
     assert report.save(tmp_path / "r.html").read_text(encoding="utf-8") == report.to_html()
 
 
+@pytest.mark.slow
 def test_a_report_holds_no_record_and_can_be_copied(report):
     stored = pickle.dumps(report)
     assert X[0].tobytes() not in stored
@@ -50,6 +52,7 @@ def test_a_report_holds_no_record_and_can_be_copied(report):
         assert other.to_dict() == report.to_dict()
 
 
+@pytest.mark.slow
 def test_what_is_returned_can_be_changed(report):
     report.to_dict()["records"] = 0
     assert report.to_dict()["records"] == 60

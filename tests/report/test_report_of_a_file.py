@@ -118,6 +118,7 @@ def test_earlier_files_that_cannot_be_used(pair, words, years, tmp_path, capsys)
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_earlier_releases_of_the_command_line(years, tmp_path, capsys):
     old, released, new = years
     output, report = tmp_path / "out.csv", tmp_path / "report.json"
@@ -145,6 +146,7 @@ def test_earlier_releases_of_the_command_line(years, tmp_path, capsys):
     assert states[text] in ("holds", "open")
 
 
+@pytest.mark.slow
 def test_the_checksum_and_the_order_of_rows(documented, tmp_path):
     for shuffle in (False, True):
         found = documented(shuffle=shuffle, overwrite=True)
@@ -154,6 +156,7 @@ def test_the_checksum_and_the_order_of_rows(documented, tmp_path):
         assert found["method"]["Order of rows"].startswith("random" if shuffle else "that of the")
 
 
+@pytest.mark.slow
 def test_weights_and_amounts(documented, years, tmp_path):
     privacy = [Dominance(0.5, column="income"), PPercent(2, column="salary")]
     found = documented(weight="w", privacy=privacy, scenario={"threshold": 0.3})
@@ -186,6 +189,7 @@ def test_weights_and_amounts(documented, years, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_every_field_of_the_document(documented, years):
     scenario = {
         "recipient": "University of Bonn",
@@ -216,6 +220,7 @@ def test_every_field_of_the_document(documented, years):
     assert (reasons["age"], reasons["id"]) == ("known to neighbors", "names people")
 
 
+@pytest.mark.slow
 def test_risks_in_the_population_are_on_the_page_without_a_scenario():
     settings = {"k": K, "refiner": None, "drop": ["id"], "sensitive": ["illness", "salary"]}
     weighted, plain = TableAggregator(**settings, weight="w"), TableAggregator(**settings)
@@ -229,6 +234,7 @@ def test_risks_in_the_population_are_on_the_page_without_a_scenario():
     assert not any(row[:1] == ["Journalist"] for row in page.rows)
 
 
+@pytest.mark.slow
 def test_earlier_releases_in_python():
     aggregator = TableAggregator(k=K, refiner=None, unit="id", quasi_identifiers=["age", "income"])
     release = aggregator.fit_transform(PEOPLE)

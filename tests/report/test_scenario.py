@@ -71,6 +71,7 @@ def test_other_files(tmp_path):
             Scenario.read(tmp_path / name)
 
 
+@pytest.mark.slow
 def test_twelve_people_are_enough_for_the_usual_threshold(by_k):
     for k, is_acceptable in ((11, False), (12, True)):
         aggregator, release = by_k[k]

@@ -1,5 +1,8 @@
 """Tables for tests on Dask, and assertions about estimators that are fitted on them."""
 
+import re
+from itertools import product
+
 import dask
 import dask.dataframe as dd
 import numpy as np
@@ -22,7 +25,25 @@ INDEXES = {
     "unsorted": np.random.default_rng(0).permutation(300),
     "unsorted and duplicated": np.random.default_rng(0).integers(0, 5, size=300),
 }
-every_shuffle = pytest.mark.parametrize("shuffle", ["disk", "memory"])
+SHUFFLES = ["disk", "memory"]
+every_shuffle = pytest.mark.parametrize("shuffle", SHUFFLES)
+
+
+def by_turns(**options):
+    """Parametrize by all combinations of options, with one way to shuffle each, by turns.
+
+    Of two options or more, each value meets every way to shuffle.
+    """
+    names = [*options, "shuffle"]
+    places = product(*(range(len(values)) for values in options.values()))
+    cases = [
+        (
+            *(values[i] for values, i in zip(options.values(), place, strict=True)),
+            SHUFFLES[sum(place) % len(SHUFFLES)],
+        )
+        for place in places
+    ]
+    return pytest.mark.parametrize(names, cases, ids=lambda value: re.sub(r"\s+", " ", str(value)))
 
 
 def draw(n=300, seed=0):

@@ -18,7 +18,7 @@ from sk_microagg.privacy import LDiversity
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
-from tables.on_dask import assert_fit_fails, every_shuffle  # noqa: E402
+from tables.on_dask import assert_fit_fails, by_turns, every_shuffle  # noqa: E402
 
 from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 from sk_microagg.scale._survey import survey_columns  # noqa: E402
@@ -85,8 +85,7 @@ def level_of(release, names=COLUMNS):
 
 
 @pytest.mark.slow
-@every_shuffle
-@pytest.mark.parametrize("block_size", [None, 100])
+@by_turns(block_size=[None, 100])
 def test_the_release_is_that_of_table_aggregator(shuffle, block_size):
     table = draw(400)
     parameters = {"k": 4, "block_size": block_size, "column_weights": {"age": 3, "town": 0.5}}
@@ -166,8 +165,8 @@ def of_few_people(n, seed=0):
 @pytest.mark.slow
 @every_shuffle
 def test_people_with_several_rows(shuffle, tmp_path):
-    table = of_few_people(600)
-    parameters = {"k": 4, "block_size": 150}
+    table = of_few_people(400)
+    parameters = {"k": 4, "block_size": 100}
     X = dd.from_pandas(table, npartitions=5)
     on_dask = DaskTableAggregator(
         quasi_identifiers=COLUMNS, shuffle=shuffle, folder=tmp_path, **parameters, unit="person"

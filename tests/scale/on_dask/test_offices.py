@@ -64,7 +64,7 @@ RELEASES = {
 }
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Most weights")
 @pytest.mark.parametrize("name", RELEASES)
 def test_the_release_is_that_in_memory(name, small_bundles):
@@ -113,7 +113,7 @@ def test_a_sample_of_a_larger_table(tmp_path, shuffle, small_bundles):
     assert "w" not in model.transform(without).compute()
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("privacy", [AMOUNTS, AMOUNTS[:1]])
 def test_figures_of_the_worst_group_are_coarse(privacy):
     """With the means, an exact share would be the sales of one company."""

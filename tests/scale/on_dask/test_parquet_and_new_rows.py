@@ -14,8 +14,8 @@ from tables.on_dask import (  # noqa: E402
     Fails,
     assert_is_release,
     assert_unfitted,
+    by_turns,
     draw,
-    every_shuffle,
     from_parts,
     rows_of,
 )
@@ -134,8 +134,7 @@ def test_parts_that_dask_would_join(table, tmp_path):
 
 
 @pytest.mark.slow
-@every_shuffle
-@pytest.mark.parametrize("block_size", [None, 200])
+@by_turns(block_size=[None, 200])
 def test_transform_of_the_training_data_is_the_release(shuffle, block_size, small_bundles):
     X = dd.from_pandas(draw(1100), npartitions=3)
     aggregator = DaskTableAggregator(
@@ -154,8 +153,7 @@ def test_transform_of_the_training_data_is_the_release(shuffle, block_size, smal
 
 
 @pytest.mark.slow
-@every_shuffle
-@pytest.mark.parametrize("refiner", [None, "exchange"])
+@by_turns(refiner=[None, "exchange"])
 def test_new_rows_are_transformed_as_in_memory(table, X, new, shuffle, refiner, small_bundles):
     parameters = {"k": 3, "refiner": refiner, "block_size": 60}
     aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **parameters)
@@ -184,8 +182,7 @@ def test_new_rows_may_have_other_columns(X, new):
 
 
 @pytest.mark.slow
-@every_shuffle
-@pytest.mark.parametrize("types", [("f4", "f8"), ("f8", "f4"), ("f4", "int64")], ids=str)
+@by_turns(types=[("f4", "f8"), ("f8", "f4"), ("f4", "int64")])
 def test_new_rows_get_the_types_of_the_release(table, new, shuffle, types):
     table, new = table[NAMES].astype(types[0]), new[NAMES].astype(types[1])
     aggregator = DaskTableAggregator(k=3, shuffle=shuffle)

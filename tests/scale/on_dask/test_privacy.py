@@ -9,7 +9,15 @@ from numpy.testing import assert_array_equal
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
-from tables.on_dask import NAMES, assert_fit_fails, assert_unfitted, draw, every_shuffle, from_parts  # noqa: E402
+from tables.on_dask import (  # noqa: E402
+    NAMES,
+    assert_fit_fails,
+    assert_unfitted,
+    by_turns,
+    draw,
+    every_shuffle,
+    from_parts,
+)
 
 from sk_microagg import TableAggregator  # noqa: E402
 from sk_microagg._utils._tables import SIMILAR  # noqa: E402
@@ -71,9 +79,7 @@ CONSTRAINTS = {
 
 
 @pytest.mark.slow
-@every_shuffle
-@pytest.mark.parametrize("block_size", [60, "auto"])
-@pytest.mark.parametrize("name", CONSTRAINTS)
+@by_turns(name=[*CONSTRAINTS], block_size=[60, "auto"])
 def test_the_release_is_that_in_memory(visits, V, name, block_size, shuffle, small_bundles):
     parameters = {"k": 3, "privacy": CONSTRAINTS[name], "block_size": block_size}
     parameters |= {"quasi_identifiers": NAMES, "sensitive": ROLES, "unit": "patient"}
