@@ -237,7 +237,6 @@ class Method:
 
 
 def make_builder(builder: BuilderLike) -> Any:
-    """Return a new builder, from a name or an object."""
     if isinstance(builder, str):
         check_option("builder", builder, BUILDERS)
         return BUILDERS[builder]()

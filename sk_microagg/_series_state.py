@@ -108,7 +108,6 @@ class SeriesState:
 
     @classmethod
     def begin(cls, settings: dict[str, Any]) -> SeriesState:
-        """The state before the first release."""
         people, owners = np.empty(0, dtype=object), np.empty(0, dtype=object)
         none = np.empty(0, dtype=np.intp)
         secret = os.urandom(BYTES_OF_SECRET)

@@ -86,7 +86,6 @@ class Proof:
             self._draw(f"at most {ceiling / self._unit:.4%} by this proof, {time}")
 
     def finish(self):
-        """End the line."""
         if self._verbose:
             self._draw(self._gone())
             self._line.end()

@@ -128,7 +128,6 @@ def _join(values):
 
 
 def release_of(centroids: Array, labels: Labels) -> Array:
-    """The row of the release for each record."""
     release = centroids[labels]
     suppressed = labels < 0
     if suppressed.any():

@@ -39,7 +39,6 @@ class SparsePoints:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of records and of coordinates."""
         return self.matrix.shape
 
     def __len__(self) -> int:

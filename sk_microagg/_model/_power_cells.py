@@ -55,7 +55,6 @@ class Cells:
         return replace(self, centroids=centroids, weights=weights), n_moved
 
     def find(self, X: Points, n_jobs: int | None = None) -> Labels:
-        """Return the group of each record."""
         groups = np.empty(len(X), dtype=np.intp)
 
         def find_some(block, rows):

@@ -98,7 +98,6 @@ class Router:
         return cls(column, cut, np.stack([left, right], axis=1), block)
 
     def route(self, X: Floats) -> Labels:
-        """Return the block of each record."""
         blocks = np.empty(len(X), dtype=np.intp)
         for start in range(0, len(X), BATCH_SIZE):
             rows = slice(start, start + BATCH_SIZE)

@@ -31,7 +31,6 @@ class CodedPoints:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of records and of coordinates."""
         return len(self.numbers), len(self.squares) - 1
 
     def __len__(self) -> int:

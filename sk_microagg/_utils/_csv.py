@@ -105,7 +105,6 @@ def source_name(source: Any) -> str:
 
 @contextmanager
 def _opened(source, name, is_compressed, encoding):
-    """The text of a file."""
     is_open = hasattr(source, "read")
     if is_open and not isinstance(source, io.BufferedIOBase):
         yield source

@@ -120,7 +120,6 @@ def has_cells(estimator: Any) -> bool:
 
 
 def check_has_cells(estimator: Any) -> None:
-    """Raise an error if a fitted model has no cells."""
     if not has_cells(estimator):
         raise NotFittedError(
             f"This {type(estimator).__name__} holds only its release, as release_only returned it: "

@@ -298,7 +298,6 @@ def is_categorical(column: Series) -> bool:
 
 
 def _is_date_type(kind: Any) -> bool:
-    """Whether a type of pandas is for dates, times, durations or periods."""
     if "period" in str(kind) or getattr(kind, "kind", "") in ("m", "M"):
         return True
     arrow = str(getattr(kind, "pyarrow_dtype", ""))

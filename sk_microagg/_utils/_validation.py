@@ -102,7 +102,6 @@ def check_number(
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Raise an error unless `n_jobs` is None or a nonzero integer."""
     allowed = "None or an integer other than 0"
     if n_jobs is None:
         return

@@ -190,7 +190,6 @@ class Coordinates:
         }
 
     def missing(self, numbers: Floats) -> Booleans:
-        """Which values on a line are missing."""
         if not self._lines:
             return np.empty((len(numbers), 0), dtype=bool)
         return self._space.missing(self._values(numbers))

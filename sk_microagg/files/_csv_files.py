@@ -167,7 +167,6 @@ def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _has_carriage_return(cells: pa.Table) -> bool:
-    """Whether a name or a text has one."""
     return any("\r" in name for name in cells.column_names) or any(
         pc.any(pc.match_substring(column, "\r")).as_py()
         for column in cells.columns
@@ -177,7 +176,6 @@ def _has_carriage_return(cells: pa.Table) -> bool:
 
 @contextmanager
 def _opened(path: str | Path, is_compressed: bool, encoding: str) -> Iterator[io.TextIOWrapper]:
-    """A file to write text to."""
     if is_standard(path):
         sys.stdout.flush()
         file = io.TextIOWrapper(sys.stdout.buffer, encoding=encoding, newline="")

@@ -175,7 +175,6 @@ class Format:
 
     @classmethod
     def from_request(cls, request: Any) -> Format:
-        """Take it from what the user asks for."""
         if request.decimal == request.thousands:
             text = "{thousands} is the decimal mark as well: name another mark by {decimal}."
             thousands = Option("thousands", request.thousands)

@@ -173,7 +173,6 @@ class NumberNotation(Notation):
         return values
 
     def text(self, number: float) -> str:
-        """A number as it is written in the column."""
         number = float(number) + 0.0  # never -0.0
         if self.decimals is None and self.digits is not None:
             # Of its shortest text: 2**-24 has more digits, which would round to another number.

@@ -248,7 +248,6 @@ class NumberDomain:
         return float(self._low[lo]), float(self._high[hi])
 
     def range_of(self, cover: Cover) -> tuple[int, int]:
-        """First and last position that a generalized value covers."""
         if not cover:
             return 0, self.n_leaves
         low, high = cover
@@ -330,7 +329,6 @@ class DateDomain(NumberDomain):
         super().__init__(values, None if grid is None else _Calendar(grid), unit)
 
     def encode(self, values: Any) -> Codes:
-        """First and last position of each date, as for numbers."""
         return super().encode(days_of(values))
 
     def label(self, cover: Cover) -> str:

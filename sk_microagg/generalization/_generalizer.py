@@ -120,7 +120,6 @@ class GeneralizedGroups:
         return table
 
     def _find_ends(self) -> Codes:
-        """First and last position that each generalized value covers."""
         ends = np.empty((2, len(self._covers[0]), len(self._covers)), dtype=np.int32)
         for j, (domain, covers) in enumerate(zip(self._domains, self._covers, strict=True)):
             ranges = {cover: domain.range_of(cover) for cover in dict.fromkeys(covers)}

@@ -287,7 +287,6 @@ class AttributeAttack:
     def _guesses(
         self, place: int, released: Floats, tolerance: float, n_jobs: int | None
     ) -> dict[str, Floats]:
-        """What each attacker guesses for each record."""
         others = [j for j in range(len(self.names)) if j != place]
         classes = self.classes_by(others)
         by_class = most_frequent_by_class(classes, released, self._counts, tolerance)
@@ -319,7 +318,6 @@ class AttributeAttack:
         return guesses
 
     def classes_by(self, places: list[int]) -> Labels:
-        """Classes of the rows that are equal in some columns."""
         columns = [self._columns[place][1] for place in places]
         if not columns:
             return np.zeros(len(self._counts), dtype=np.intp)

@@ -121,7 +121,6 @@ class _Classes:
         )
 
     def split(self, edges):
-        """The classes in each range of hashes."""
         starts = np.searchsorted(self.hashes, edges)
         arrays = (np.split(array, starts) for array in self._arrays())
         return [_Classes(*part) for part in zip(*arrays, strict=True)]

@@ -192,7 +192,6 @@ class MixedPair(Pair):
         return self.encoder.points(self.released.iloc[rows])
 
     def with_others(self, others: Any) -> Pair:
-        """The pair with original rows of other people behind those of the release."""
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         both = pandas.concat([self.released, others])
         return MixedPair(self.original, both, self._kinds, same_rows=False)

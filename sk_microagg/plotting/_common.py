@@ -83,7 +83,6 @@ def tidy(ax: Axes) -> None:
 
 
 def percent_axis(axis: Any) -> None:
-    """Label the ticks in percent."""
     axis.set_major_formatter(lambda share, _: percent_of_axis(share))
 
 

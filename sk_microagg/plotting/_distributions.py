@@ -286,7 +286,6 @@ def _people_in(rows: Booleans, units: Array | None) -> int:
 
 
 def _labels(column: Any, missing_label: str) -> list[str]:
-    """Categories as text."""
     missing = missing_cells(column)
     return [
         missing_label if is_missing else str(cell)

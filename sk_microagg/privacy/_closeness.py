@@ -259,7 +259,6 @@ class OrderedDistance:
         return _quotients(areas, groups.sizes * in_group * (n_codes - 1))
 
     def guard(self, codes: Codes, most: float) -> Any:
-        """Return the kernel that says whether a group is at most so far away."""
         return OrderedGuard(codes, self.counts, most)
 
     def _areas(self, groups: GroupCounts, in_group: Array, in_table: Array) -> Array:
@@ -331,7 +330,6 @@ class TreeDistance:
         return _quotients(total, self._height * groups.sizes * self.n_records)
 
     def guard(self, codes: Codes, most: float) -> Any:
-        """Return the kernel that says whether a group is at most so far away."""
         n_nodes = max(len(level.in_table) for level in self._levels)
         rises, in_table = (
             np.array(

@@ -71,7 +71,6 @@ class Strata:
         return len(self.names)
 
     def rows_of_all(self) -> list[Labels]:
-        """Return the records of each stratum."""
         order = np.argsort(self.numbers, kind="stable")
         return np.split(order, np.cumsum(np.bincount(self.numbers))[:-1])
 

@@ -280,7 +280,6 @@ class Search:
         return best
 
     def note(self, labels: Labels) -> None:
-        """Add a partition to the trace."""
         sse = self._sse(labels)
         self.progress.note(sse)
         self.trace.append((self.n_rounds, self.progress.seconds, sse))

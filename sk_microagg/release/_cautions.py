@@ -149,7 +149,6 @@ def names_people(n_distinct: int, n_known: int) -> bool:
 
 
 def is_named_as_people_are(name: str) -> bool:
-    """Whether the name of a column is that of an identifier."""
     return PEOPLE.search(name) is not None
 
 

@@ -211,7 +211,6 @@ class Demands:
     def from_table(
         cls, table: Table, roles: TableRoles, privacy: Sequence[Constraint], declared: Declared
     ) -> Demands:
-        """Take the columns from a table."""
         sensitive = table.values(list(roles.sensitive), declared, is_strict=True)
         numbers = [name for name, dtype in sensitive.dtypes.items() if dtype.kind in "iuf"]
         unit = None if roles.unit is None else table.values([roles.unit])[roles.unit]

@@ -137,7 +137,6 @@ class Release:
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """The number of the class of each row."""
         groups = self.classes.groupby(list(self.classes), sort=False, dropna=False)
         return groups.ngroup().to_numpy()
 

@@ -406,7 +406,6 @@ def check_effects(request: ReleaseRequest, declared: Declared, roles: TableRoles
 
 
 def check_one_role(named: Mapping[str, Sequence[str]], but: tuple = ()) -> None:
-    """Raise if a column is named by several parameters."""
     for one, other in combinations(named, 2):
         for name in named[one]:
             if name in named[other] and (one, other) != but:

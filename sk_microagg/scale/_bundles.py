@@ -62,7 +62,6 @@ def make_bundles(sizes: Labels, row_bytes: int, seeds: list[Any]) -> list[Bundle
 
 
 def route(rows: Floats, space: Coordinates, router: Any, row_format: Any) -> Labels:
-    """Find the block of each row."""
     records, strata = row_format.records(rows), row_format.strata(rows)
     blocks = [
         router.route(routing_of(points), strata[batch])

@@ -111,7 +111,6 @@ class TableCoding:
         )
 
     def kinds(self) -> dict[Any, str]:
-        """The kind of each column, by its name."""
         return {column.column.name: column.column.kind for column in self.columns}
 
     def shown(self, centroids: Floats) -> tuple[Array, ...]:
@@ -240,7 +239,6 @@ class Intervals(Line):
         return ends
 
     def as_released(self, shown: Floats) -> Any:
-        """What the model keeps of the column."""
         return ReleasedIntervals(self.column)
 
 
@@ -284,7 +282,6 @@ class Categories:
     width = 1
 
     def numbers(self, cells: Series) -> Floats:
-        """The numbers that travel, NaN where a value is missing."""
         numbers = np.empty(len(self.order) + 1)
         numbers[self.order] = np.arange(len(self.order))
         numbers[-1] = np.nan

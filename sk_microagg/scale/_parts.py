@@ -91,7 +91,6 @@ class RowFormat:
         return len(self.columns) + self.constraints.width
 
     def no_rows(self) -> Floats:
-        """Rows as they travel, but none of them."""
         return np.empty((0, self.width))
 
     def encode(self, frame: DataFrame) -> Floats:
