@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,19 @@ STEP = 1 / 8
 
 # In octaves, the largest step, for columns whose spread is mostly due to one person.
 LARGEST_STEP = 4.0
+
+
+@dataclass(frozen=True)
+class Members:
+    """The group of each record, numbered from 0, its unit or None, and its weight or None."""
+
+    labels: Labels
+    units: Array | None = None
+    weights: Floats | None = None
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.labels.max()) + 1
 
 
 def group_sizes(labels: Labels) -> Labels:

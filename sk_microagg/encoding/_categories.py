@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array
 
-from sk_microagg._utils._statistics import loss_share, n_people, take_units
+from sk_microagg._utils._statistics import Members, loss_share, n_people, take_units
 from sk_microagg._utils._tables import check_types, import_extra
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg.encoding._frames import (
@@ -144,15 +144,7 @@ class CategoryColumn:
             for groups in (labels, np.zeros_like(labels))
         )
 
-    def modes(
-        self,
-        column: Series,
-        labels: Labels,
-        n_groups: int,
-        k: int,
-        units: Array | None = None,
-        weights: Floats | None = None,
-    ) -> Series:
+    def modes(self, column: Series, members: Members, k: int) -> Series:
         """The most frequent value of each group, with the type of the column.
 
         Of equally frequent ones, the one that the table has most often. A value that one person of
@@ -164,28 +156,28 @@ class CategoryColumn:
         n_codes = len(different) + 1
         codes = np.where(codes < 0, n_codes - 1, codes)
         in_table = np.bincount(codes, minlength=n_codes)
-        positions = mode_positions(codes, in_table, labels, n_groups, k, units, weights=weights)
+        positions = mode_positions(codes, in_table, members, k)
         if not can_be_missing(column) and (positions < 0).any():
             most_frequent = np.argmax(in_table)
-            if n_people(codes, n_codes, units)[most_frequent] >= k:
+            if n_people(codes, n_codes, members.units)[most_frequent] >= k:
                 positions[positions < 0] = np.flatnonzero(codes == most_frequent)[0]
             else:
                 column = with_room(column)
-        return without_rare_categories(take(column, positions), column, k, units)
+        return without_rare_categories(take(column, positions), column, k, members.units)
 
-    def generalized(self, column: Series, labels: Labels, n_groups: int) -> Series:
+    def generalized(self, column: Series, members: Members) -> Series:
         """The common value of each group, or "*" where values differ or one is missing."""
         codes, different = self._factorize(column)
-        lowest, highest = ends_of(codes, labels, n_groups)
+        lowest, highest = ends_of(codes, members)
         cells = [
             different[low] if low == high and low >= 0 else ROOT
             for low, high in zip(lowest, highest, strict=True)
         ]
         return self._as_text(cells)
 
-    def generalization_losses(self, column: Series, labels: Labels, n_groups: int) -> Floats:
+    def generalization_losses(self, column: Series, members: Members) -> Floats:
         """The loss of what `generalized` returns for each group: 1 for "*", and 0 for a value."""
-        lowest, highest = ends_of(self._factorize(column)[0], labels, n_groups)
+        lowest, highest = ends_of(self._factorize(column)[0], members)
         return ((lowest != highest) | (lowest < 0)).astype(np.float64)
 
     def tree_of(self, column: Series) -> tuple[Any, Sequence[float], Labels]:
@@ -239,7 +231,10 @@ def share_names(
     column: Hashable, values: list[Any], has_other: bool, has_missing: bool
 ) -> list[str]:
     """Different names for the share of each value, and of other and missing ones."""
-    names = _different_names([label_of(value) for value in values], values)
+    labels = [label_of(value) for value in values]
+    # As code where several values have the same label.
+    pairs = zip(labels, values, strict=True)
+    names = [label if labels.count(label) == 1 else repr(value) for label, value in pairs]
     if has_other:
         names.append(_unused("(other)", names))
     if has_missing:
@@ -252,25 +247,11 @@ def _unused(name: str, names: list[str]) -> str:
     return _unused(f"({name})", names) if name in names else name
 
 
-def _different_names(names: list[str], values: list[Any]) -> list[str]:
-    """Names of values, as code where several values have the same name."""
-    return [
-        name if names.count(name) == 1 else repr(value)
-        for name, value in zip(names, values, strict=True)
-    ]
-
-
 def mode_positions(
-    codes: Labels,
-    in_table: Labels,
-    labels: Labels,
-    n_groups: int,
-    k: int,
-    units: Array | None = None,
-    people_in_table: Labels | None = None,
-    weights: Floats | None = None,
+    codes: Labels, in_table: Labels, members: Members, k: int, people_in_table: Any = None
 ) -> Labels:
     """A record of each group that has its most frequent value."""
+    labels, units, weights = members.labels, members.units, members.weights
     n_codes = len(in_table)
     pairs, first, in_group = np.unique(
         labels * n_codes + codes, return_index=True, return_counts=True
@@ -288,16 +269,16 @@ def mode_positions(
     order = np.lexsort((code, -in_table[code], -heaviness, group))
     order = order[may_be_released[order]]
     found, best = np.unique(group[order], return_index=True)
-    positions = np.full(n_groups, -1)
+    positions = np.full(members.n_groups, -1)
     chosen = order[best]
     positions[found] = np.where(code[chosen] == n_codes - 1, -1, first[chosen])
     return positions
 
 
-def ends_of(codes: Labels, labels: Labels, n_groups: int) -> tuple[Labels, Labels]:
+def ends_of(codes: Labels, members: Members) -> tuple[Labels, Labels]:
     """Lowest and highest code of each group."""
-    lowest = np.full(n_groups, np.iinfo(np.intp).max)
-    highest = np.full(n_groups, -1)
-    np.minimum.at(lowest, labels, codes)
-    np.maximum.at(highest, labels, codes)
+    lowest = np.full(members.n_groups, np.iinfo(np.intp).max)
+    highest = np.full(members.n_groups, -1)
+    np.minimum.at(lowest, members.labels, codes)
+    np.maximum.at(highest, members.labels, codes)
     return lowest, highest

@@ -7,7 +7,7 @@ import numpy as np
 
 from sk_microagg._model._points import Points
 from sk_microagg._utils._deadline import warn_user
-from sk_microagg._utils._statistics import group_means, loss_share
+from sk_microagg._utils._statistics import Members, group_means, loss_share
 from sk_microagg._utils._tables import import_extra, kind_of, texts_of, warn_of_similar_values
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg.encoding._categories import CategoryColumn
@@ -102,15 +102,9 @@ class TableEncoder:
         decimals: Mapping[Any, Any] | tuple[()] = (),
         shares: bool = False,
     ) -> None:
-        options: dict[str, Any] = {
-            "units": units,
-            "kinds": dict(kinds),
-            "orders": dict(orders),
-            "hierarchies": dict(hierarchies),
-            "decimals": dict(decimals),
-        }
+        about = dict(kinds), dict(orders), dict(hierarchies), dict(decimals)
         self.k = k
-        self.columns = [_make_column(table[name], k, **options) for name in table.columns]
+        self.columns = [_make_column(table[name], k, units, *about) for name in table.columns]
         numbers = numbers_of(table, self.columns)
         self.coordinates = Coordinates(
             self.columns, k, dict(weights), numbers, units=units, shares=shares
@@ -162,20 +156,19 @@ class TableEncoder:
         `units` say who each record belongs to, and `weights` how often each counts in means, shares
         and most frequent values; None if each belongs to somebody else, and for once.
         """
-        n_groups, released = int(labels.max()) + 1, {}
+        members, released = Members(labels, units, weights), {}
         for column in self.columns:
             cells = table[column.name]
             is_on_a_line = isinstance(column, ON_A_LINE)
             if is_on_a_line and numbers == "interval":
-                rows = group_intervals(column, cells, labels, n_groups, self.k, units)[0]
+                rows = group_intervals(column, cells, members, self.k)[0]
             elif is_on_a_line:
-                values = column.values(cells)
-                averages = group_averages(values, labels, n_groups, numbers, cells, units, weights)
+                averages = group_averages(column.values(cells), members, numbers, cells)
                 rows = column.released(averages, cells)
             elif categories == "mode":
-                rows = column.modes(cells, labels, n_groups, self.k, units, weights)
+                rows = column.modes(cells, members, self.k)
             elif categories == "generalize":
-                rows = column.generalized(cells, labels, n_groups)
+                rows = column.generalized(cells, members)
             else:
                 names, indicators = column.shares(cells)
                 released[column.name] = _frame(names, group_means(indicators, labels, weights))
@@ -197,13 +190,13 @@ class TableEncoder:
 
         It is from 0 to 1. Missing cells lose nothing.
         """
-        n_groups, lost = int(labels.max()) + 1, []
+        members, lost = Members(labels, units), []
         for column in self.columns:
             cells = table[column.name]
             if isinstance(column, ON_A_LINE):
-                _, losses = group_intervals(column, cells, labels, n_groups, self.k, units)
+                _, losses = group_intervals(column, cells, members, self.k)
             else:
-                losses = column.generalization_losses(cells, labels, n_groups)
+                losses = column.generalization_losses(cells, members)
             lost.append(np.where(is_missing(cells), 0.0, losses[labels]).mean())
         return float(np.mean(lost))
 
@@ -227,14 +220,7 @@ def _frame(names: list[str], values: Floats) -> DataFrame:
 
 
 def _make_column(
-    column: Series,
-    k: int,
-    *,
-    units: Array | None,
-    kinds: dict[Any, str],
-    orders: dict[Any, Any],
-    hierarchies: dict[Any, Any],
-    decimals: dict[Any, Any],
+    column: Series, k: int, units: Any, kinds: Any, orders: Any, hierarchies: Any, decimals: Any
 ) -> Any:
     name = column.name
     if name in hierarchies:

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from sk_microagg._utils._formatting import decimals_of
-from sk_microagg._utils._statistics import means_of_known, too_few_known
+from sk_microagg._utils._statistics import Members, means_of_known, too_few_known
 from sk_microagg._utils._tables import import_extra
-from sk_microagg._utils._typing import Array, Floats, Labels, Series
+from sk_microagg._utils._typing import Floats, Series
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.encoding._dates import UNITS_OF_DATES
 from sk_microagg.encoding._frames import can_be_missing
@@ -96,18 +96,11 @@ def _cell_type(column: Series) -> type:
     return float
 
 
-def group_averages(
-    values: Floats,
-    labels: Labels,
-    n_groups: int,
-    average: str,
-    like: Series,
-    units: Array | None = None,
-    weights: Floats | None = None,
-) -> Floats:
+def group_averages(values: Floats, members: Members, average: str, like: Series) -> Floats:
     """Mean or median of the known values of each group; NaN where too few are known."""
+    labels, n_groups = members.labels, members.n_groups
     if average == "mean":
-        averages = means_of_known(values, labels, n_groups, weights)
+        averages = means_of_known(values, labels, n_groups, members.weights)
     else:
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         known = ~np.isnan(values)
@@ -115,5 +108,5 @@ def group_averages(
         averages = np.full(n_groups, np.nan)
         averages[medians.index] = medians.to_numpy()
     if can_be_missing(like):
-        averages[too_few_known(values, labels, n_groups, units)] = np.nan
+        averages[too_few_known(values, labels, n_groups, members.units)] = np.nan
     return averages

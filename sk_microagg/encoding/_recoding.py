@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._statistics import take_units
+from sk_microagg._utils._statistics import Members, take_units
 from sk_microagg._utils._tables import text_of_day
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Floats, Labels, Series
 from sk_microagg.encoding._coordinates import ON_A_LINE
@@ -58,17 +58,15 @@ def text_of_cover(column: Any, cover: Cover, is_closed: bool = True) -> str:
     return interval_text(low, high) if is_closed else f"[{low}, {high})"
 
 
-def group_intervals(
-    column: Any, cells: Series, labels: Labels, n_groups: int, k: int, units: Array | None
-) -> tuple[Series, Floats]:
+def group_intervals(column: Any, cells: Series, members: Members, k: int) -> tuple[Series, Floats]:
     """The interval of each group as text, "*" if a value is missing, and the loss of each.
 
     The loss is the width as a share of the range of all these intervals, as KAIM measures it.
     """
     values = values_for_intervals(column, cells)
     known = ~np.isnan(values)
-    domain = make_domain(column, values[known], k, take_units(units, known))
-    low, high, is_complete = extremes(values, labels, n_groups)
+    domain = make_domain(column, values[known], k, take_units(members.units, known))
+    low, high, is_complete = extremes(values, members)
     covers = [
         domain.cover(*domain.range_of((lowest, highest))) if complete else ()
         for lowest, highest, complete in zip(low, high, is_complete, strict=True)
@@ -79,9 +77,9 @@ def group_intervals(
     return type(cells)(texts, dtype=object, name=cells.name), losses
 
 
-def extremes(values: Floats, labels: Labels, n_groups: int) -> tuple[Floats, Floats, Booleans]:
+def extremes(values: Floats, members: Members) -> tuple[Floats, Floats, Booleans]:
     """The smallest and largest known value of each group, and whether all are known."""
-    known = ~np.isnan(values)
+    known, labels, n_groups = ~np.isnan(values), members.labels, members.n_groups
     low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
     np.minimum.at(low, labels[known], values[known])
     np.maximum.at(high, labels[known], values[known])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from sk_microagg._utils._statistics import Members
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg.encoding._categories import CategoryColumn, ends_of, standardized
 from sk_microagg.encoding._frames import is_missing
@@ -86,22 +87,22 @@ class HierarchyColumn(CategoryColumn):
         leaves = self._leaves(column)
         return np.where(leaves < 0, n_rows - np.where(leaves == -1, 1, 2), leaves)
 
-    def generalized(self, column: Series, labels: Labels, n_groups: int) -> Series:
+    def generalized(self, column: Series, members: Members) -> Series:
         """The lowest common node of each group; the root where a value is missing."""
-        nodes = self._common_nodes(column, labels, n_groups)
+        nodes = self._common_nodes(column, members)
         return self._as_text(self._tree.labels[node] for node in nodes)
 
-    def generalization_losses(self, column: Series, labels: Labels, n_groups: int) -> Floats:
+    def generalization_losses(self, column: Series, members: Members) -> Floats:
         """The loss of what `generalized` returns for each group: the share of leaves below it."""
-        nodes = self._common_nodes(column, labels, n_groups)
+        nodes = self._common_nodes(column, members)
         return np.array([self._losses[node] for node in nodes])
 
     def tree_of(self, column: Series) -> tuple[Any, Sequence[float], Labels]:
         """The tree of the values, the losses of its nodes, and the leaf of each cell, or -1."""
         return self._tree, self._losses, self._leaves(column)
 
-    def _common_nodes(self, column: Series, labels: Labels, n_groups: int) -> list[int]:
-        lowest, highest = ends_of(self._leaves(column), labels, n_groups)
+    def _common_nodes(self, column: Series, members: Members) -> list[int]:
+        lowest, highest = ends_of(self._leaves(column), members)
         return [
             self._tree.root if low < 0 else self._tree.lowest_common(int(low), int(high))
             for low, high in zip(lowest, highest, strict=True)

@@ -133,7 +133,7 @@ def dominance(
     >>> dominance([0, 0, 0, 1, 1, 1], [90, 5, 5, 30, 35, 35])
     0.9
     """
-    return float(_figures_of_amounts(Dominance(1.0, n), labels_or_release, amounts, unit).max())
+    return float(_figures(Dominance(1.0, n), labels_or_release, amounts, unit).max())
 
 
 def p_percent(
@@ -174,7 +174,7 @@ def p_percent(
     >>> p_percent([0, 0, 0, 1, 1, 1], [80, 40, 4, 30, 35, 35])
     5.0
     """
-    return float(_figures_of_amounts(PPercent(), labels_or_release, amounts, unit).min())
+    return float(_figures(PPercent(), labels_or_release, amounts, unit).min())
 
 
 def individual_risk(
@@ -399,7 +399,7 @@ def _prepared(
     return groups, constraint.with_units(prepared, units), table
 
 
-def _figures_of_amounts(
+def _figures(
     constraint: Constraint, labels_or_release: TableLike, amounts: TableLike, unit: TableLike | None
 ) -> Array:
     groups, prepared, table = _prepared(constraint, labels_or_release, amounts, unit)
@@ -412,9 +412,7 @@ def _figures_of_units(
     refuse_dask(function, labels_or_release, unit)
     if len(np.shape(unit)) != 1:
         raise ValueError(f"unit of shape {np.shape(unit)} must have one dimension.")
-    groups = classes_of(labels_or_release, "labels_or_release")
-    check_consistent_length(groups, unit)
-    return constraint.measure_groups(groups, *constraint.prepare(as_column(unit)))
+    return _figures(constraint, labels_or_release, as_column(unit), None)
 
 
 def _posterior_means(f: Floats, p: Floats) -> Floats:

@@ -85,9 +85,10 @@ def make_constraints(
             option = Option("sensitive")
             raise RequestError("not_sensitive", text, column, sensitive=option, **facts)
     made = [clone(constraint) for constraint in privacy if constraint.is_about_units]
+    with_amounts = [name for name in sensitive if name in numbers] or amounts
     for constraint in privacy:
         if constraint.is_about_amounts:
-            made += _on_amounts(constraint, sensitive, numbers, weight, amounts)
+            made += _on_amounts(constraint, weight, with_amounts)
     for name in sensitive:
         for constraint in privacy:
             is_about_others = constraint.is_about_units or constraint.is_about_amounts
@@ -100,19 +101,12 @@ def make_constraints(
     return made or None
 
 
-def _on_amounts(
-    constraint: Constraint,
-    sensitive: Sequence[str],
-    numbers: Sequence[str],
-    weight: str | None,
-    amounts: Sequence[str],
-) -> list[Constraint]:
+def _on_amounts(constraint: Constraint, weight: str | None, names: Sequence[str]) -> list:
     """A constraint on amounts for each column that it is about."""
     if constraint.column is not None:
         return [clone(constraint)]
     if constraint.is_about_weights:
         return [constraint.about(weight)]
-    names = [name for name in sensitive if name in numbers] or amounts
     if not names:
         text = "{constraint} needs a column of numbers from 0 on, sensitive or anonymized."
         raise RequestError("no_amounts", text, constraint=Option(_name_of(constraint)))

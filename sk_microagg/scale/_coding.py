@@ -5,14 +5,14 @@ fitted model has no more of the others than was released.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from sk_microagg._table_roles import TableRoles
 from sk_microagg._table_space import check_decimals, check_kinds, check_weights
-from sk_microagg._utils._statistics import group_means
+from sk_microagg._utils._statistics import Members, group_means
 from sk_microagg._utils._tables import is_categorical
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg._utils._validation import check_k
@@ -97,7 +97,7 @@ class TableCoding:
         weights: Floats | None,
     ) -> Any:
         """The groups with what they are released as, as numbers, and with their errors."""
-        members = Members(labels, len(groups.sizes), units, weights)
+        members = Members(labels, units, weights)
         averages = [
             column.averages(records[:, j], members) for j, column in enumerate(self.columns)
         ]
@@ -167,15 +167,6 @@ class NewRowCoding:
         return self.space.numbers(frame)
 
 
-class Members(NamedTuple):
-    """The group of each row, its unit or None, and its weight or None."""
-
-    labels: Labels
-    n_groups: int
-    units: Array | None
-    weights: Floats | None
-
-
 @dataclass(frozen=True)
 class Line:
     """Numbers, dates or ordinal values. It holds no values of rows, so it is part of the model."""
@@ -190,8 +181,7 @@ class Line:
 
     def averages(self, numbers: Floats, groups: Members) -> Floats:
         """What groups are released as, as numbers."""
-        labels, n_groups, units, weights = groups
-        return group_averages(numbers, labels, n_groups, "mean", self.like, units, weights)
+        return group_averages(numbers, groups, "mean", self.like)
 
     def shown(self, averages: Floats) -> Floats:
         """Nothing: numbers say themselves what they stand for."""
@@ -230,7 +220,7 @@ class Intervals(Line):
 
     def averages(self, numbers: Floats, groups: Members) -> Floats:
         """The ends of the interval of each group, NaN for "*"."""
-        low, high, is_complete = extremes(numbers, groups.labels, groups.n_groups)
+        low, high, is_complete = extremes(numbers, groups)
         first = np.searchsorted(self.places, low[is_complete])
         last = np.searchsorted(self.places, high[is_complete], side="right") - 1
         covers = [self.domain.cover(*ends) for ends in zip(first, last, strict=True)]
@@ -289,16 +279,13 @@ class Categories:
 
     def averages(self, numbers: Floats, groups: Members) -> Floats:
         """The most frequent or common values of groups, as numbers."""
-        labels, n_groups, units, weights = groups
         n_values = len(self.order)
         places = np.where(np.isnan(numbers), n_values, numbers).astype(np.intp)
         if self.generalizes:
-            low, high = ends_of(places, labels, n_groups)
+            low, high = ends_of(places, groups)
             return np.where((low == high) & (low < n_values), low, np.nan)
         codes = np.append(self.order, n_values)[places]
-        positions = mode_positions(
-            codes, self.values.counts, labels, n_groups, self.k, units, self.people, weights
-        )
+        positions = mode_positions(codes, self.values.counts, groups, self.k, self.people)
         modes = np.where(positions < 0, np.nan, numbers[positions])
         if n_values and not can_be_missing(self.like):
             most_frequent = np.argmax(self.values.counts[:-1])

@@ -17,7 +17,7 @@ from sk_microagg.privacy import Rules
 from sk_microagg.scale._coding import ReleasedColumns
 from sk_microagg.scale._group_constraints import GroupConstraints
 from sk_microagg.scale._parquet import read_parquet
-from sk_microagg.scale._survey import compute_merged
+from sk_microagg.scale._survey import categories_of_parts, compute_merged
 
 
 def as_dask_frame(X: Any) -> Any:
@@ -191,12 +191,10 @@ class Parts:
         ]
         if not names:
             return {}
-        categories_of = dask.delayed(_categories, pure=False)
-        parts = dask.compute(*map(categories_of, frame[names].to_delayed()))
         used = {}
-        for name in names:
-            known = dict.fromkeys(value for part in parts for value in part[name][0])
-            found = set().union(*(part[name][1] for part in parts))
+        for name, parts in categories_of_parts(frame[names]).items():
+            known = dict.fromkeys(value for all_of_part, _ in parts for value in all_of_part)
+            found = set().union(*(of_rows for _, of_rows in parts))
             used[name] = [value for value in known if value in found]
         return used
 
@@ -213,17 +211,6 @@ def _on_rows(
     frame: DataFrame, function: Callable[..., Any], row_format: RowFormat, number: int, *rest: Any
 ) -> Any:
     return function(row_format.encode(frame), number, *rest)
-
-
-def _categories(frame: DataFrame) -> dict[Any, tuple[list[Any], list[Any]]]:
-    """For each column its categories, and those that occur in its rows."""
-    return {
-        name: (
-            list(column.cat.categories),
-            list(column.cat.remove_unused_categories().cat.categories),
-        )
-        for name, column in frame.items()
-    }
 
 
 def _replace(

@@ -283,19 +283,23 @@ def _merged(parts: Iterable[list[Survey]], k: int) -> list[Survey]:
 
 def _check_orders(frame: Any) -> None:
     """Raise unless ordered categories are the same in all parts: others have no common order."""
-    categories_of = dask.delayed(_categories, pure=False)
-    for name, *parts in zip(
-        frame.columns, *dask.compute(*map(categories_of, frame.to_delayed())), strict=True
-    ):
-        if any(part != parts[0] for part in parts):
+    for name, parts in categories_of_parts(frame).items():
+        if any(known != parts[0][0] for known, _ in parts):
             raise ValueError(
                 f"Column {name!r} of X has ordered categories that differ by partition: they must "
                 "be the same in all of them."
             )
 
 
-def _categories(frame: DataFrame) -> list[list[Any]]:
-    return [list(column.cat.categories) for _, column in frame.items()]
+def categories_of_parts(frame: Any) -> dict[Any, Any]:
+    """By column, the categories of each part, and those that occur in its rows."""
+    parts = dask.compute(*map(dask.delayed(_categories, pure=False), frame.to_delayed()))
+    return dict(zip(frame.columns, zip(*parts, strict=True), strict=True))
+
+
+def _categories(frame: DataFrame) -> list[tuple[list[Any], list[Any]]]:
+    both = ((column.cat, column.cat.remove_unused_categories().cat) for _, column in frame.items())
+    return [(list(known.categories), list(used.categories)) for known, used in both]
 
 
 def find_kinds(frame: Any, given: dict[Any, str]) -> tuple[dict[Any, str], dict[Any, Series]]:

@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 from oracles import encoding as oracle
 from tables.mixed import DEEP, UNEVEN
 
+from sk_microagg._utils._statistics import Members
 from sk_microagg.encoding import (
     CategoryColumn,
     DateColumn,
@@ -49,7 +50,7 @@ def test_averages(seed, average, share_missing):
     labels = draw_labels(rng, 50, 2 + seed % 4)
     values = rng.choice([rng.normal(size=50), rng.integers(0, 3, 50) * 1e6])
     values[rng.random(50) < share_missing] = np.nan
-    averages = group_averages(values, labels, labels.max() + 1, average, pd.Series(values))
+    averages = group_averages(values, Members(labels), average, pd.Series(values))
     for group, released in zip(as_groups(labels, values.tolist()), averages, strict=True):
         right = getattr(oracle, average)(group)
         assert np.isnan(released) if right is None else released == pytest.approx(float(right))
@@ -58,7 +59,7 @@ def test_averages(seed, average, share_missing):
 def test_the_mean_of_equal_numbers_is_that_number():
     for number in (0.1, 1 / 3, 1e15 + 0.3, -7e-300):
         values = np.full(7, number)
-        averages = group_averages(values, np.zeros(7, np.intp), 1, "mean", pd.Series(values))
+        averages = group_averages(values, Members(np.zeros(7, np.intp)), "mean", pd.Series(values))
         assert averages.tolist() == [number]
 
 
@@ -66,10 +67,10 @@ def test_the_only_known_number_of_a_group_is_not_released():
     values = np.array([7.25, np.nan])
     labels = np.zeros(2, dtype=np.intp)
     for average in ("mean", "median"):
-        assert np.isnan(group_averages(values, labels, 1, average, pd.Series(values)))
+        assert np.isnan(group_averages(values, Members(labels), average, pd.Series(values)))
     # With k = 1 the release is the data.
     assert_array_equal(
-        group_averages(values, np.array([0, 1]), 2, "mean", pd.Series(values)), values
+        group_averages(values, Members(np.array([0, 1])), "mean", pd.Series(values)), values
     )
 
 
@@ -125,7 +126,7 @@ def test_modes(seed, k):
     cells = [values[j] for j in rng.integers(0, len(values), 60)]
     labels = draw_labels(rng, 60, k)
     column = pd.Series(cells, dtype=object)
-    released = CategoryColumn(column, k).modes(column, labels, labels.max() + 1, k).tolist()
+    released = CategoryColumn(column, k).modes(column, Members(labels), k).tolist()
     for group, mode in zip(as_groups(labels, cells), released, strict=True):
         assert mode in oracle.modes(group, cells, k)
         assert mode is None or cells.count(mode) >= k or group.count(mode) >= 2
@@ -137,27 +138,26 @@ def test_ties_of_modes_do_not_depend_on_the_order_of_groups(seed):
     column = pd.Series(rng.choice(list("abc"), 40))
     labels = draw_labels(rng, 40, 4)
     encoded = CategoryColumn(column, 4)
-    n_groups = labels.max() + 1
-    modes = encoded.modes(column, labels, n_groups, 4)
-    assert_array_equal(encoded.modes(column, labels, n_groups, 4), modes)
-    renamed = encoded.modes(column, n_groups - 1 - labels, n_groups, 4)
+    modes = encoded.modes(column, Members(labels), 4)
+    assert_array_equal(encoded.modes(column, Members(labels), 4), modes)
+    renamed = encoded.modes(column, Members(labels.max() - labels), 4)
     assert_array_equal(renamed[::-1], modes)
 
 
 def test_of_two_values_as_frequent_in_group_and_table_the_first_of_the_table_is_released():
     column = pd.Series(["b", "a", "a", "b"])
     labels = np.zeros(4, dtype=np.intp)
-    assert CategoryColumn(column, 4).modes(column, labels, 1, 4).tolist() == ["b"]
+    assert CategoryColumn(column, 4).modes(column, Members(labels), 4).tolist() == ["b"]
 
 
 def test_no_code_of_one_person_stands_for_all_where_nothing_can_be_missing():
     column = pd.Series(2**60 + np.arange(4))
     labels = np.array([0, 0, 1, 1])
-    released = CategoryColumn(column, 2).modes(column, labels, 2, 2)
+    released = CategoryColumn(column, 2).modes(column, Members(labels), 2)
     assert released.isna().all()
     assert released.dtype == "Int64"
     shared = pd.Series([2**60, 2**60, 2**60 + 1, 2**60 + 2])
-    assert CategoryColumn(shared, 2).modes(shared, labels, 2, 2).tolist() == [2**60, 2**60]
+    assert CategoryColumn(shared, 2).modes(shared, Members(labels), 2).tolist() == [2**60, 2**60]
 
 
 def test_categories_of_few_records_are_not_in_the_type_of_the_release():
@@ -165,7 +165,7 @@ def test_categories_of_few_records_are_not_in_the_type_of_the_release():
     dtype = pd.CategoricalDtype(["of nobody", "rare", "shown", "a"], ordered=False)
     column = pd.Series(cells, dtype=dtype)
     labels = np.array([0, 0, 0, 1, 1, 1])
-    released = CategoryColumn(column, 3).modes(column, labels, 2, 3)
+    released = CategoryColumn(column, 3).modes(column, Members(labels), 3)
     assert released.tolist() == ["a", "shown"]
     assert released.cat.categories.tolist() == ["shown", "a"]
 
@@ -246,7 +246,7 @@ def test_dates(cells, expected):
     column = pd.Series(cells)
     encoded = DateColumn(column)
     labels = np.zeros(len(column), dtype=np.intp)
-    mean = group_averages(encoded.values(column), labels, 1, "mean", column)
+    mean = group_averages(encoded.values(column), Members(labels), "mean", column)
     released = encoded.released(mean, column)
     assert expected in str(released[0])
     assert released.dtype == column.dtype
@@ -307,7 +307,7 @@ def test_lowest_common_nodes(seed, tree):
     labels = draw_labels(rng, 40, 2)
     column = pd.Series(cells, dtype=object, name="code")
     encoded = HierarchyColumn(column, 2, Hierarchy.from_nested(tree))
-    released = encoded.generalized(column, labels, labels.max() + 1)
+    released = encoded.generalized(column, Members(labels))
     expected = [oracle.lowest_common_node(group, paths) for group in as_groups(labels, cells)]
     assert released.tolist() == expected
     assert len({*expected}) > 3
@@ -315,7 +315,8 @@ def test_lowest_common_nodes(seed, tree):
 
 def test_without_a_hierarchy_only_a_common_value_is_released():
     column = pd.Series(["a", "a", "b", "a", "c", None, None, None], dtype=object)
-    released = CategoryColumn(column, 2).generalized(column, np.array([0, 0, 1, 1, 2, 2, 3, 3]), 4)
+    members = Members(np.array([0, 0, 1, 1, 2, 2, 3, 3]))
+    released = CategoryColumn(column, 2).generalized(column, members)
     assert released.tolist() == ["a", "*", "*", "*"]
 
 
