@@ -79,8 +79,8 @@ def fetch_adult(
 ) -> Any:
     """Load the Adult data set: 48842 people, age, seven categorical columns and salary class.
 
-    The columns are age, workclass, education, marital-status, occupation, race, sex,
-    native-country and salary-class. The categorical ones come with hierarchies for the
+    The columns are age, workclass, education, marital-status, occupation, race, sex, native-country
+    and salary-class. The seven between age and salary-class come with hierarchies for the
     generalization of their values.
 
     Parameters
@@ -133,8 +133,8 @@ def fetch_adult(
     Notes
     -----
     The download needs pandas, which the extra `sk-microagg[table]` installs. It is kept as a file
-    `adult.csv`, in the format that is expected in a folder of your own: a header with the nine
-    names, then one line per record, with a question mark where a value is missing.
+    `adult.csv`, in the format that is also expected in a folder of your own: a header with the nine
+    names, then one line per record, with a question mark for a missing value.
 
     Examples
     --------

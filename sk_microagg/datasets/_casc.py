@@ -273,8 +273,8 @@ def fetch_eia(
     Parameters
     ----------
     variant : {11, 10}, default=11
-        The selection of columns. Publications use two that cannot be compared: 11 is UTILITYID and
-        the ten columns of revenues and sales, 10 is only these ten.
+        The selection of columns. Publications use two, whose results cannot be compared: 11 is
+        UTILITYID and the ten columns of revenues and sales, 10 is only these ten.
 
     %(parameters)s
 

@@ -175,15 +175,15 @@ def _finite(text: str) -> float:
 def load_visits() -> DataFrame:
     """Load a made-up table of 300 patients of a hospital: numbers, categories, missing values.
 
-    Nobody in it exists: it was drawn from random numbers, for the examples of the documentation.
-    The columns are `id`, which identifies a patient; `age`, `sex`, `town` and `income` (in
-    thousands, missing for some), which an intruder may know; and `diagnosis`, which is sensitive.
-    Every patient is unique by the four columns that an intruder may know.
+    Nobody in it exists: the values were drawn at random, for the examples of the documentation. The
+    columns are `id`, which identifies a patient; `age`, `sex`, `town` and `income` (in thousands,
+    missing for some), which an intruder may know; and `diagnosis`, which is sensitive. Every
+    patient is unique in the four columns that an intruder may know.
 
     Returns
     -------
     visits : DataFrame of shape (300, 6)
-        The table; this needs the extra `sk-microagg[table]`.
+        The table. It needs the extra `sk-microagg[table]`.
 
     See Also
     --------

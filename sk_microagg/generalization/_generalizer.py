@@ -175,8 +175,8 @@ class Generalizer(
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            The records. Quasi-identifiers are numbers, dates and categories, in which None, NaN,
-            pandas.NA and "*" are missing.
+            The records. Quasi-identifiers are numbers, dates and categories; None, NaN, pandas.NA
+            and "*" are missing values.
 
         y : None
             Ignored.
@@ -252,7 +252,7 @@ class Generalizer(
         -------
         release : ndarray of shape (n_samples, n_released), or DataFrame of pandas
             The generalized values of each record's group, in the quasi-identifiers. It is a
-            DataFrame if `X` is one and has other columns, which are released unchanged.
+            DataFrame if `X` is a DataFrame with other columns, which are released unchanged.
         """
         self.fit(X)
         return self._release(X, release_of(self.centroids_, self.labels_))
@@ -276,7 +276,7 @@ class Generalizer(
         return self.fit(X).labels_
 
     def transform(self, X: TableLike) -> Output:
-        """Replace each record by the generalized values of the group whose loss it raises least.
+        """Replace each record by the values of the group whose loss it would raise least.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class Generalizer(
         Returns
         -------
         X_new : ndarray of shape (n_samples, n_released), or DataFrame of pandas
-            A row of `centroids_` for each record, exactly as in the release, among its unchanged
+            A row of `centroids_` for each record, exactly as in the release, next to its unchanged
             columns.
         """
         check_is_fitted(self)

@@ -34,9 +34,9 @@ from sk_microagg.generalization._labels import (
 class Hierarchy:
     """How the values of one column are generalized.
 
-    Most hierarchies are trees: values are leaves, and a generalized value is a node, which stands
-    for all leaves below it. The root stands for any value, and for a missing one. Create a
-    hierarchy with one of the methods that begin with `from`, with `intervals` or with `flat`.
+    Most hierarchies are trees: the values are leaves, and a generalized value is a node, which
+    stands for all leaves below it. The root stands for any value, and for a missing one. To create
+    a hierarchy, use one of the methods whose names begin with `from`, or `intervals` or `flat`.
 
     See Also
     --------
@@ -65,8 +65,9 @@ class Hierarchy:
         Parameters
         ----------
         paths : iterable of sequence
-            For each leaf, the labels from it up to the root, which all paths share. Nodes are
-            identified by their whole path to the root, so a label may occur in several places.
+            For each leaf, the labels on the way up from it to the root, which all paths share. A
+            node is identified by its whole path to the root, so a label may occur in several
+            places.
 
         Returns
         -------
@@ -77,12 +78,12 @@ class Hierarchy:
 
     @staticmethod
     def from_csv(path: FilePath | IO[Any], *, sep: str = ";") -> TreeHierarchy:
-        """Read a tree from a file: in each row a leaf, its parent and so on up to the root.
+        """Read a tree from a file: each row has a leaf, its parent and so on up to the root.
 
         Parameters
         ----------
         path : str, path or readable file
-            A file in UTF-8 without a header whose rows all have the same length, as used by ARX.
+            A UTF-8 file without a header, with the same number of labels in each row, as ARX uses.
 
         sep : str, default=";"
             Separator between labels.
@@ -102,7 +103,7 @@ class Hierarchy:
         ----------
         tree : dict or list
             What is below the root "*": a dict that maps each node to what is below it, or a list of
-            leaves. In a dict, a leaf is a node with None or nothing below it.
+            leaves. In a dict, a leaf is a node that maps to None or to an empty dict or list.
 
         Returns
         -------
@@ -118,7 +119,7 @@ class Hierarchy:
         Parameters
         ----------
         parents : dict
-            The parent of each node. Leaves are the nodes that are not the parent of any other.
+            The parent of each node. Leaves are the nodes that are no other node's parent.
 
         Returns
         -------
@@ -134,8 +135,8 @@ class Hierarchy:
         Parameters
         ----------
         edges : sequence of float
-            Ascending. A bin reaches from one edge, which it contains, to the next, which it does
-            not contain.
+            Edges in ascending order. A bin reaches from one edge, which it includes, to the next,
+            which it excludes.
 
         *coarser : sequence of float
             Edges of further levels, each a selection of those of the level before that includes
@@ -144,7 +145,7 @@ class Hierarchy:
         Returns
         -------
         hierarchy : Hierarchy
-            The bins. Leaves are the numbers of the data. The loss of a bin is its share of the
+            The bins; its leaves are the numbers in the data. The loss of a bin is its share of the
             range from the first edge to the last.
         """
         return BinHierarchy([edges, *coarser])
@@ -162,7 +163,7 @@ class Hierarchy:
 
     @staticmethod
     def flat() -> FlatHierarchy:
-        """Generalize every value of the data directly to the root.
+        """Generalize every value in the data directly to the root.
 
         Returns
         -------

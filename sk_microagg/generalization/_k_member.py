@@ -155,11 +155,11 @@ class KMember(Generalizer):
         Smallest size of a group.
 
     quasi_identifiers : "auto", str or list of str, default="auto"
-        The columns to generalize: all that somebody might know of a person. "auto" stands for all
-        columns that have no other role. Columns of arrays are named by their numbers.
+        The columns to generalize: all that somebody might know about a person. "auto" stands for
+        all columns that have no other role. Columns of arrays are named by their numbers.
 
     sensitive : str, list of str or None, default=None
-        Columns that nobody is assumed to know. They are released unchanged, as all columns are that
+        Columns that nobody is assumed to know. They are released unchanged, as are all columns that
         are neither quasi-identifiers nor dropped.
 
     drop : str, list of str or None, default=None
@@ -171,24 +171,24 @@ class KMember(Generalizer):
         directly to the root.
 
     grid : "auto", float or None, default="auto"
-        Where intervals may end, so that no end reveals the number of a single person. A number that
-        at least `k` records of the table share may be an end. Any other end lies beyond the members
-        of its group, at a multiple of this step, or of 2, 5, 10, ... times the step where numbers
-        are so coarse that one next to the end could be guessed more often than one in `k` times.
-        "auto": the step is 1, 2 or 5 times a power of ten, about 1% of the range from the k-th
-        smallest to the k-th largest number of the column; where that range is empty, numbers that
+        Where intervals may end, so that no end reveals the number of a single person. A number may
+        be an end if at least `k` records of the table share it. Any other end lies beyond the
+        members of its group, at a multiple of this step, or of 2, 5, 10, ... times the step where
+        numbers are so coarse that the one next to the end could be guessed with a probability above
+        1 / `k`. "auto": the step is 1, 2 or 5 times a power of ten, about 1% of the range from the
+        k-th smallest to the k-th largest number of the column; if that range is empty, numbers that
         fewer than `k` records share are released as "*". None: the ends are the smallest and the
         largest number of a group, as published, which are often the numbers of single records.
 
     incomplete : {"drop", "keep"}, default="drop"
         What to do with records that have missing values. "drop": they belong to no group, are
-        released as "*" in all columns, and lose everything. Remove them before you publish, since
-        there may be fewer than `k` such rows. "keep": a missing value is treated as the root, as in
-        :class:`~sk_microagg.KAIM`.
+        released as "*" in all columns, and lose everything. Remove these rows before you publish
+        the table, since there may be fewer than `k` of them. "keep": a missing value is treated as
+        the root, as in :class:`~sk_microagg.KAIM`.
 
     random_state : int, RandomState instance or None, default=None
-        Controls the choice of the first record, and the order in which the last records, fewer than
-        `k`, join groups.
+        Controls the choice of the first record, and the order in which the last, fewer than `k`,
+        records join groups.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ class KMember(Generalizer):
         Group of each training record; -1 for dropped records.
 
     centroids_ : ndarray of shape (`n_groups_`, n_quasi_identifiers)
-        The generalized values that each group is released as: text, with "*" for the root.
+        The generalized values of each group, as released: text, with "*" for the root.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
@@ -215,7 +215,7 @@ class KMember(Generalizer):
         Share of the training records with at least one missing value.
 
     exact_transform_ : bool
-        Whether `transform` maps every training record to what its own group is released as.
+        Whether `transform` maps every training record to the released row of its own group.
 
     n_features_in_ : int
         Number of columns of `X`.

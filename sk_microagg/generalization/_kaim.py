@@ -43,20 +43,20 @@ class KAIM(Generalizer):
         Smallest size of a group.
 
     quasi_identifiers : "auto", str or list of str, default="auto"
-        The columns to generalize: all that somebody might know of a person. "auto" stands for all
-        columns that have no other role. Columns of arrays are named by their numbers.
+        The columns to generalize: all that somebody might know about a person. "auto" stands for
+        all columns that have no other role. Columns of arrays are named by their numbers.
 
     sensitive : str, list of str or None, default=None
-        Columns that nobody is assumed to know. They are released unchanged, as all columns are that
+        Columns that nobody is assumed to know. They are released unchanged, as are all columns that
         are neither quasi-identifiers nor dropped. `privacy` is about them.
 
     unit : str or None, default=None
         The column that says who a record belongs to, if people have several: each group then has
-        records of at least `k` different units. It is not released.
+        records of at least `k` distinct units. It is not released.
 
     strata : str, list of str or None, default=None
-        Columns whose values no group mixes, such as a region. They are released unchanged, and
-        `transform` needs them, too.
+        Columns such as a region, whose values are never mixed in a group. They are released
+        unchanged, and `transform` also needs them.
 
     drop : str, list of str or None, default=None
         Columns that are not released, such as names.
@@ -67,21 +67,21 @@ class KAIM(Generalizer):
         default, numbers and dates are generalized to intervals, categories directly to the root.
 
     distance : {"ncp", "entropy"}, default="ncp"
-        The criterion by which the next record of a group is chosen. "ncp": the smallest increase of
-        the loss, where missing values lose nothing. "entropy": the smallest generalization rate by
-        entropy, as published.
+        The criterion by which the next record of a group is chosen. "ncp": the smallest increase in
+        the loss, which missing values do not contribute to. "entropy": the smallest generalization
+        rate by entropy, as published.
 
     c : "own" or float, default="own"
-        Only for the entropy: a constant that is added to the information of a value before dividing
-        by it. "own": -p log p, where p is the frequency of the value.
+        Only for `distance="entropy"`: a constant that is added to the information of a value before
+        dividing by it. "own": -p log p, where p is the relative frequency of the value.
 
     grid : "auto", float or None, default="auto"
-        Where intervals may end, so that no end reveals the number of a single person. A number that
-        at least `k` records of the table share may be an end. Any other end lies beyond the members
-        of its group, at a multiple of this step, or of 2, 5, 10, ... times the step where numbers
-        are so coarse that one next to the end could be guessed more often than one in `k` times.
-        "auto": the step is 1, 2 or 5 times a power of ten, about 1% of the range from the k-th
-        smallest to the k-th largest number of the column; where that range is empty, numbers that
+        Where intervals may end, so that no end reveals the number of a single person. A number may
+        be an end if at least `k` records of the table share it. Any other end lies beyond the
+        members of its group, at a multiple of this step, or of 2, 5, 10, ... times the step where
+        numbers are so coarse that the one next to the end could be guessed with a probability above
+        1 / `k`. "auto": the step is 1, 2 or 5 times a power of ten, about 1% of the range from the
+        k-th smallest to the k-th largest number of the column; if that range is empty, numbers that
         fewer than `k` records share are released as "*". None: the ends are the smallest and the
         largest number of a group, as published, which are often the numbers of single records. For
         dates, steps are in days.
@@ -89,13 +89,13 @@ class KAIM(Generalizer):
     output : {"interval", "midpoint"}, default="interval"
         How numbers are released: as text such as "[30, 39]", or as the midpoint of the interval,
         with NaN for the root. Categories are always text, and so are dates: ISO dates such as
-        "[2024-03-01, 2024-03-21]", as a clock on the wall shows them.
+        "[2024-03-01, 2024-03-21]", in local time.
 
     refiner : {"local_search", "iterated_local_search"}, LocalSearch, IteratedLocalSearch or None, \
             default="local_search"
         Lowers the loss of the groups by moving and swapping records. The iterated search repeats
-        this after dissolving or distilling a group; it takes longer and loses less. It starts from
-        the greedy groups and cannot be combined with other refiners.
+        this after dissolving a group or forming one from excess records; it takes longer and loses
+        less. It starts from the greedy groups and cannot be combined with other refiners.
 
     weights : array-like of shape (n_quasi_identifiers,) or None, default=None
         Weight of each quasi-identifier in the loss, in the order of the table; by default, all
@@ -103,9 +103,9 @@ class KAIM(Generalizer):
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size, such as
-        :class:`~sk_microagg.privacy.LDiversity`. The refiner does not know constraints, nor `unit`:
-        groups that violate one are merged after it. :class:`TableAggregator` with
-        `numbers="interval"` and `categories="generalize"` searches for groups that satisfy them.
+        :class:`~sk_microagg.privacy.LDiversity`. The refiner ignores constraints and `unit`: groups
+        that violate one are merged afterward. :class:`TableAggregator` with `numbers="interval"`
+        and `categories="generalize"` searches for groups that satisfy them.
 
     random_state : int, RandomState instance or None, default=None
         Controls the order in which records start groups, and the refiner.
@@ -115,8 +115,8 @@ class KAIM(Generalizer):
         depend on it.
 
     verbose : int, default=0
-        If 1, print progress lines: of building the groups, and of the refiner. It is passed to a
-        refiner whose own `verbose` is 0.
+        If 1, print progress lines while groups are built and refined. It is passed to a refiner
+        whose own `verbose` is 0.
 
     Attributes
     ----------
@@ -124,8 +124,8 @@ class KAIM(Generalizer):
         Group of each training record.
 
     centroids_ : ndarray of shape (`n_groups_`, n_quasi_identifiers)
-        The generalized values that each group is released as: text, with "*" for the root; floats
-        if `output` is "midpoint" and all columns hold numbers.
+        The generalized values of each group, as released: text, with "*" for the root; floats if
+        `output` is "midpoint" and all columns hold numbers.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
@@ -147,7 +147,7 @@ class KAIM(Generalizer):
         Share of the training records with at least one missing value.
 
     exact_transform_ : bool
-        Whether `transform` maps every training record to what its own group is released as.
+        Whether `transform` maps every training record to the released row of its own group.
 
     n_iter_ : int
         Number of iterations that the refiner reports; 0 without a refiner.
@@ -171,17 +171,17 @@ class KAIM(Generalizer):
     -----
     `fit_transform` returns the release, in which every row occurs at least `k` times. `transform`
     assigns a record, usually a new one, to the group whose loss would grow least if it covered the
-    record too; if some groups already cover it, to the one of these with the smallest loss. For a
-    training record that need not be its own group, so `exact_transform_` is False in general, and
-    `transform` warns if it is given the training data. In `transform`, a value that is not in its
-    hierarchy counts as missing, and a number beyond all released intervals counts as the nearest
-    end of an interval. With `output="midpoint"` the model knows only the midpoints, and a number
-    counts as the nearest of them.
+    record too; if some groups already cover it, to the one of them with the smallest loss. For a
+    training record, this need not be its own group, so `exact_transform_` is usually False, and
+    `transform` then warns if it is given the training data. In `transform`, a value that is not in
+    its hierarchy counts as missing, and a number beyond all released intervals counts as the
+    nearest end of an interval. With `output="midpoint"`, the model knows only the midpoints, and a
+    number counts as the nearest midpoint.
 
     In a column of integers, the width of an interval is the number of integers in it: [30, 39] has
     width 10. In a column with other numbers, it is the difference of the ends.
 
-    A fitted model holds what the groups are released as: nodes, and intervals or their midpoints.
+    A fitted model holds the released values of the groups: nodes, and intervals or their midpoints.
     It holds no record, and no value of the table that the release does not show. The `trace_` of an
     iterated `refiner_` holds losses as multiples of the last one.
 

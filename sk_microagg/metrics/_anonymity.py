@@ -23,16 +23,16 @@ MOST_COMBINATIONS, MOST_ROWS = 2_000, 30_000_000
 
 
 def anonymity_level(release: TableLike) -> int:
-    """Smallest number of times that any row of a released table occurs in it.
+    """Size of the smallest class of equal rows in a released table.
 
     A release is k-anonymous if its level is at least k. Rows are compared in all columns, so pass
-    the quasi-identifiers only. Missing values of one kind are equal.
+    only the quasi-identifiers. Missing values are equal, but None, NaN and pandas.NA are three
+    values in a column of objects.
 
     Parameters
     ----------
     release : array-like or DataFrame of shape (n_samples, n_features)
-        The released table: numbers, text or both. The rows of a Dask DataFrame are counted by its
-        workers.
+        The released table: numbers, text or both. The workers of a Dask DataFrame count its rows.
 
     Returns
     -------
@@ -53,10 +53,11 @@ def anonymity_level(release: TableLike) -> int:
 
 
 def uniqueness(table: TableLike) -> float:
-    """Share of the rows of a table that occur in it only once.
+    """Share of the rows of a table that are unique.
 
     If the table covers a whole population, such a row identifies a person. Rows are compared in all
-    columns, so pass the quasi-identifiers only. Missing values of one kind are equal.
+    columns, so pass only the quasi-identifiers; missing values are compared as in
+    :func:`anonymity_level`.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def uniqueness(table: TableLike) -> float:
     Returns
     -------
     share : float
-        From 0, where every row occurs at least twice, to 1, where no row does.
+        From 0, if every row occurs at least twice, to 1, if no row does.
 
     See Also
     --------
@@ -86,9 +87,8 @@ def joint_anonymity(releases: Sequence[TableLike], unit: Sequence[ArrayLike]) ->
     """Smallest number of people who share all of their rows over several releases.
 
     Releases that are k-anonymous each may single people out together: whoever knows somebody's
-    values looks for those who are in the same class of equal rows in every release. To be absent
-    from a release counts as a value. Rows are compared in all columns, so pass the
-    quasi-identifiers only.
+    values looks for those who are in the same class of equal rows in every release. Absence from a
+    release counts as a value. Rows are compared in all columns, so pass only the quasi-identifiers.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def joint_anonymity(releases: Sequence[TableLike], unit: Sequence[ArrayLike]) ->
         The released tables.
 
     unit : list of array-like
-        Who each row of each release belongs to. Of people with several rows in a release, the
-        different rows are compared, and not how often they occur.
+        Who each row of each release belongs to. For a person with several rows in a release, the
+        distinct rows are compared, not how often each occurs.
 
     Returns
     -------
@@ -225,17 +225,17 @@ class UnchangedUniqueness:
         The combination of one column, of two and of three by which most rows are unique.
 
     n_combined : int
-        Number of columns from which combinations were formed, those with most different values. If
-        it is less than that of all columns, shares in `unique_by` are lower bounds.
+        Number of columns that were combined: those with the most distinct values. If that is not
+        all of them, the shares in `unique_by` are lower bounds.
 
     unique_with_release : float
         Share of the rows that are unique by these columns and the anonymized ones together.
 
     expected_matches : float
-        Expected share of the rows that an intruder re-identifies who knows these columns and which
-        anonymized row everybody has: a row that m records share in all of these is re-identified
+        Expected share of the rows that are re-identified by an intruder who knows these columns and
+        everybody's anonymized row: a record that shares both with m - 1 others is re-identified
         with probability 1 / m, as in `expected_if_linked` of :class:`RecordLinkage`, also with
-        `unit`. A column of one value adds nothing to that.
+        `unit`. A constant column does not raise it.
 
     Examples
     --------
@@ -255,10 +255,10 @@ class UnchangedUniqueness:
 def unchanged_uniqueness(
     labels_or_release: TableLike, unchanged: TableLike, unit: TableLike | None = None
 ) -> UnchangedUniqueness:
-    """Share of the rows that columns which are released unchanged single out.
+    """Share of the rows that are singled out by columns that are released unchanged.
 
-    k-anonymity is about the anonymized columns only. An intruder who knows a combination of other
-    released values that nobody else has finds the row of that person all the same. So pass all
+    k-anonymity is about the anonymized columns only. If a person has a unique combination of other
+    released values, an intruder who knows it finds that person's row nevertheless. So pass all
     columns that are released unchanged, except those that no intruder can know.
 
     Parameters
@@ -272,8 +272,8 @@ def unchanged_uniqueness(
         counts as a value. Dask DataFrames must have the same partitions.
 
     unit : array-like or Series of shape (n_samples,) or None, default=None
-        Who each record belongs to: a row is then unique if all that equal it belong to one person.
-        Not for tables on Dask.
+        Who each record belongs to: a row then counts as unique if all rows equal to it belong to
+        one person. Not for tables on Dask.
 
     Returns
     -------
@@ -287,8 +287,8 @@ def unchanged_uniqueness(
 
     Notes
     -----
-    Combinations of two and three columns are tried for the columns with most different values: for
-    22 columns with up to 15,000 rows, for 5 with a million.
+    Combinations of two and three are tried of the columns with the most distinct values: of 22
+    columns for up to 15,000 rows, of 5 for a million.
 
     Examples
     --------

@@ -43,11 +43,11 @@ class AttributeInference:
     Attributes
     ----------
     success : float
-        Share of the records whose value the best intruder guesses, from the release and from what
-        is known of them in other columns.
+        Share of the records whose value the best intruder guesses from the release and from their
+        values in other columns.
 
     baseline : float
-        The same for the best guess without any knowledge: one value for all records.
+        The same for the best guess without any knowledge, which is one value for all records.
 
     attacker : str, default="nearest rows"
         The best intruder: "nearest rows", "corrected rows" or "forest".
@@ -92,7 +92,7 @@ def attribute_inference(
       value that is most frequent in them.
     - "corrected rows" adds how much the value should differ from that, by a linear model of the
       released rows; for numbers and dates only.
-    - "forest" asks trees that are trained on the released rows.
+    - "forest" predicts it with a forest that is trained on the released rows.
 
     Parameters
     ----------
@@ -114,7 +114,8 @@ def attribute_inference(
         original column away; any other value must be guessed exactly.
 
     max_records : int, default=10_000
-        Of more records, `max_records` are asked about, drawn at random and always the same.
+        If there are more records, `max_records` of them are asked about: a random sample, always
+        the same one.
 
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
@@ -134,14 +135,14 @@ def attribute_inference(
 
     Notes
     -----
-    The most frequent value is the one with the most released values within the same distance, the
-    lowest of several. That of the whole release is the guess for the baseline: of a column in which
-    most numbers are 0, it is 0, where the mean would hardly ever be right. Records whose value is
-    missing do not count, and a missing value, or one that `X` does not have such as "*", is not
-    guessed. Of rows at the same distance, any may be taken as the nearest.
+    The most frequent value is the one with the most released values within the same distance; ties
+    go to the lowest. That of the whole release is the guess for the baseline: 0 in a column in
+    which most numbers are 0, where the mean would hardly ever be right. Records whose value is
+    missing do not count, and no intruder guesses a missing value or one that `X` does not have,
+    such as "*". If several rows are at the same distance, any of them may be taken as the nearest.
 
-    The best of three intruders may be so by chance. This raises `success` by about one standard
-    error of a share at most, 0.5 divided by the square root of the number of records.
+    The best of three intruders may be the best by chance. This raises `success` by at most about
+    one standard error of a share: 0.5 divided by the square root of the number of records.
 
     Intruders also learn what is true of everybody, such as that people with a doctorate are older
     than twenty, which no useful release can hide. Their success on the `control` measures this

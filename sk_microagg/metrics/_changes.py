@@ -186,7 +186,7 @@ def propensity_mse(
         record and its released row are in the same fold.
 
     max_samples : int or None, default=20_000
-        If there are more records, a random sample of this size is used; None uses all records.
+        If there are more records, a random sample of this size is used; with None, all of them are.
 
     random_state : int, RandomState instance or None, default=None
         Controls the sample of records, the folds and the default classifier.

@@ -24,7 +24,7 @@ N_TERMS = 64
 
 
 def units_per_group(labels_or_release: TableLike, unit: TableLike) -> int:
-    """Smallest number of different units, such as people, in any group.
+    """Smallest number of distinct units, such as people, in any group.
 
     If people have several records each, a group of k records may belong to fewer than k of them.
 
@@ -35,13 +35,13 @@ def units_per_group(labels_or_release: TableLike, unit: TableLike) -> int:
         (numbers, text or both), where equal rows are a group.
 
     unit : array-like or Series of shape (n_samples,)
-        Who each record belongs to, with the records in the same order. Records of which this is
-        missing count as those of a single unit.
+        Who each record belongs to, with the records in the same order. Records with a missing value
+        here count as one unit.
 
     Returns
     -------
     n_units : int
-        Number of different units in the group with the fewest.
+        Number of distinct units in the group with the fewest.
 
     See Also
     --------
@@ -60,9 +60,9 @@ def units_per_group(labels_or_release: TableLike, unit: TableLike) -> int:
 def unit_share(labels_or_release: TableLike, unit: TableLike) -> float:
     """Largest share of the records of a group that belong to one unit, such as a person.
 
-    A group of records of k people protects little if nearly all are of one of them: an intruder
-    who attributes all records of the group to that person is right for this share. The risk of that
-    person is above 1 / k if the share is.
+    A group with records of k people offers little protection if nearly all of them are one
+    person's: an intruder who attributes every record of the group to that person is right for this
+    share of them. If the share is above 1 / k, so is that person's risk.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ def unit_share(labels_or_release: TableLike, unit: TableLike) -> float:
         (numbers, text or both), where equal rows are a group.
 
     unit : array-like or Series of shape (n_samples,)
-        Who each record belongs to, with the records in the same order. Records of which this is
-        missing count as those of a single unit.
+        Who each record belongs to, with the records in the same order. Records with a missing value
+        here count as one unit.
 
     Returns
     -------
     share : float
-        From above 0 to 1, where a group has records of one unit only; lower is safer.
+        Above 0, and at most 1, if all records of a group belong to one unit; lower is safer.
 
     See Also
     --------
@@ -96,10 +96,10 @@ def unit_share(labels_or_release: TableLike, unit: TableLike) -> float:
 def dominance(
     labels_or_release: TableLike, amounts: TableLike, *, n: int = 1, unit: TableLike | None = None
 ) -> float:
-    """Largest share of the sum of a group that its largest contributors have.
+    """Largest share of a group's total that comes from its largest contributors.
 
-    The mean of a group, and thus its sum, is released: if one company has nearly all of it, its
-    value is.
+    The mean of a group is released, and with it the total. If nearly all of the total comes from
+    one company, so is that company's value.
 
     Parameters
     ----------
@@ -112,10 +112,10 @@ def dominance(
         values contribute nothing.
 
     n : int, default=1
-        Number of contributors that are taken together.
+        Number of largest contributors whose shares are added up.
 
     unit : array-like or Series of shape (n_samples,) or None, default=None
-        Who each record belongs to: the amounts of each are added up.
+        Who each record belongs to: the amounts of each unit are added up.
 
     Returns
     -------
@@ -141,8 +141,8 @@ def p_percent(
 ) -> float:
     """Smallest error with which the largest contribution to a group can be estimated, in percent.
 
-    The estimate is that of the second largest contributor, who subtracts the own value from the
-    sum of the group.
+    The estimate is that of the second largest contributor, who subtracts its own value from the
+    group's total.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def p_percent(
         values contribute nothing.
 
     unit : array-like or Series of shape (n_samples,) or None, default=None
-        Who each record belongs to: the amounts of each are added up.
+        Who each record belongs to: the amounts of each unit are added up.
 
     Returns
     -------
@@ -184,11 +184,11 @@ def individual_risk(
     unit: TableLike | None = None,
     method: Literal["exact", "sdcmicro"] = "exact",
 ) -> Floats:
-    """Risk of each record of a sample to be re-identified in the population.
+    """Risk that each record of a sample is re-identified in the population.
 
-    A class of equal records occurs f times in the sample, and its sampling weights add up to F. How
-    many people of the population have these values is then unknown, but probably about F; the
-    risk is the expectation of 1 over their number [1]_.
+    A class has f equal records in the sample, whose sampling weights add up to F. The number of
+    people in the population with these values is unknown, but probably about F; the risk is the
+    expectation of one over that number [1]_.
 
     Parameters
     ----------
@@ -200,17 +200,17 @@ def individual_risk(
         The sampling weight of each record: how many people of the population it stands for.
 
     unit : array-like or Series of shape (n_samples,) or None, default=None
-        Who each record belongs to, if people have several: people are counted then, each with the
-        largest of its weights.
+        Who each record belongs to, if people have several: then people are counted, each with the
+        largest weight of their records.
 
     method : {"exact", "sdcmicro"}, default="exact"
-        "sdcmicro" is what that package computes: an approximation for classes of three records or
-        more, which is a little larger.
+        "sdcmicro" is what the package of that name computes: for classes of three records or more,
+        an approximation that is slightly larger.
 
     Returns
     -------
     risk : ndarray of shape (n_samples,)
-        From above 0 to 1, at most 1 / f.
+        Above 0, and at most 1 / f.
 
     See Also
     --------
@@ -240,7 +240,7 @@ def individual_risk(
 
 @dataclass(frozen=True)
 class IntruderRisk:
-    """What one kind of intruder finds.
+    """Re-identification risks for one kind of intruder.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class IntruderRisk:
         The mean risk of all records.
 
     expected : float
-        Expected number of records that are re-identified if all are tried.
+        Expected number of re-identified records if the intruder tries all of them.
 
     share_above : float
         Share of the records whose risk is above the threshold.
@@ -280,17 +280,19 @@ class PopulationRisk:
     Attributes
     ----------
     prosecutor : IntruderRisk
-        Knows that the person is in the sample: 1 over the number of people of a class.
+        Knows that the person is in the sample: the risk is 1 over the number of people in the
+        class.
 
     journalist : IntruderRisk
-        Has a register of the population, and not who is in the sample: :func:`individual_risk`.
+        Has a register of the population, but does not know who is in the sample: the risk is
+        :func:`individual_risk`.
 
     marketer : IntruderRisk
-        Links everybody with a register of the population: 1 over the sum of the weights of a class,
-        so that `mean` is the share of links that are right.
+        Links every record to a register of the population: the risk is 1 over the sum of the
+        weights of the class, and `mean` is the expected share of correct links.
 
     threshold : float
-        Above which risks count for `share_above`.
+        Risks above it count for `share_above`.
 
     See Also
     --------
@@ -328,11 +330,11 @@ def population_risk(
         The sampling weight of each record: how many people of the population it stands for.
 
     unit : array-like or Series of shape (n_samples,) or None, default=None
-        Who each record belongs to, if people have several: people are counted then, each with the
-        largest of its weights.
+        Who each record belongs to, if people have several: then people are counted, each with the
+        largest weight of their records.
 
     threshold : float, default=0.1
-        Above which risks count for `share_above`, from 0 to 1.
+        Risks above it count for `share_above`; from 0 to 1.
 
     Returns
     -------

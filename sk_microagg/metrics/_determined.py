@@ -45,7 +45,7 @@ SPREADS = 0.5, 0.75, 1 - MOST_OUTLIERS
 def determined_columns(
     X: TableLike, unchanged: TableLike, unit: TableLike | None = None
 ) -> list[tuple[tuple[str, ...], str]]:
-    """Anonymized columns that columns which are released unchanged determine, or nearly so.
+    """Anonymized columns that are (nearly) determined by columns that are released unchanged.
 
     A column that is released next to its own square is not anonymized: its values can be computed.
     The same holds for a year next to dummies for each year, and a total next to its parts.
@@ -59,14 +59,14 @@ def determined_columns(
         The columns that are released unchanged, with the records in the same order.
 
     unit : array-like or Series of shape (n_samples,) or None, default=None
-        Who each record belongs to: only the first record of everybody is looked at then, since
-        those of one person are alike anyway.
+        Who each record belongs to: then only each person's first record is used, since the records
+        of one person are similar anyway.
 
     Returns
     -------
     found : list of tuple
-        The names of one or several unchanged columns, and that of the column of `X` that they
-        determine. Columns without names are x0, x1 and so on.
+        The names of one or several unchanged columns, and the name of the column of `X` that they
+        determine. Columns without names are called x0, x1 and so on.
 
     See Also
     --------
@@ -74,17 +74,18 @@ def determined_columns(
 
     Notes
     -----
-    A column determines another one if their rank correlation is at least 0.98; if their correlation
-    is, with the lowest and the highest 5% of the values of each winsorized, and that of ranks is at
-    least 0.9; or if records that share its value nearly always share the value of the other: with a
-    probability, corrected for chance, of at least 0.9. So nobody's values alone decide it.
+    A column determines another if one of three conditions holds: their rank correlation is at least
+    0.98; their Pearson correlation is at least 0.98 after winsorizing the lowest and the highest 5%
+    of each, and their rank correlation at least 0.9; or records that share its value also share the
+    value of the other with a probability, corrected for chance, of at least 0.9. So no single
+    person's values decide it.
 
-    Columns of few values are tried together, too. So are numbers: a column is determined by a
-    weighted sum of others, or by a product of powers, such as a quotient, if least squares on half
-    of the records predict it in the other half: half, three quarters and nine tenths of the errors
-    are at most a seventh as large as those of the median. Of more than 10,000 records, a sample is
-    taken; of more than 2,000 for several columns together. Other functions of several columns are
-    not found.
+    Columns with few distinct values are also tried together, and so are numbers: a weighted sum of
+    columns, or a product of their powers, such as a quotient, determines another one if least
+    squares fitted on half of the records predict it in the other half, with errors whose quantiles
+    of 50%, 75% and 90% are at most a seventh of those of the median as a prediction. A sample is
+    used if there are more than 10,000 records, or 2,000 for several columns together. Other
+    functions of several columns are not found.
 
     Examples
     --------

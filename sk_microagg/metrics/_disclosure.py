@@ -38,16 +38,16 @@ def interval_disclosure(X: TableLike, release: TableLike, *, width: float = INTE
         The released row of each record, in the same order.
 
     width : float, default=0.1
-        Half the width of the interval, which is centered at the released value, in standard
+        Half the width of the interval, which is centered on the released value, in standard
         deviations of the original column.
 
     Returns
     -------
     shares : ndarray of shape (n_features,)
         For each column, the share of the records whose original value is in the interval, from 0 to
-        1; lower is safer. In a constant column, it is the share of values that are released
-        unchanged. So it is in columns of categories and ordinal values; numbers and dates lie in an
-        interval or not. Missing values do not count, and are not disclosed by any released value.
+        1; lower is safer. In constant columns and in columns of categories or ordinal values, it is
+        the share of the values that are released unchanged. Missing values do not count: no
+        released value discloses them.
 
     See Also
     --------
@@ -96,7 +96,7 @@ def rank_disclosure(X: TableLike, release: TableLike, *, share: float = RANKS) -
     """Share of the values of each column whose ranks are close to those of the released values.
 
     A value is disclosed if few values of the original column lie between it and the value released
-    for it. Those that equal one of the two count half.
+    for it; values that equal one of the two count half.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ def rank_disclosure(X: TableLike, release: TableLike, *, share: float = RANKS) -
     shares : ndarray of shape (n_features,)
         For each column, the share of the records whose value is disclosed, from 0 to 1; lower is
         safer. Values that are released unchanged are always disclosed. In a constant column, the
-        rank of a changed value differs by half the number of records. In columns of categories
-        and ordinal values, it is the share of values that are released unchanged. Missing values do
-        not count, and are not disclosed by any released value.
+        rank of a changed value differs by half the number of records. In columns of categories or
+        ordinal values, it is the share of the values that are released unchanged. Missing values do
+        not count: no released value discloses them.
 
     See Also
     --------
@@ -160,15 +160,15 @@ def _twice_the_ranks(values: Floats, ordered: Floats) -> Labels:
 def cell_enumeration(aggregator: Any, values: Sequence[ArrayLike]) -> float:
     """Share of the groups whose records are determined by a model and its release.
 
-    An intruder who knows which values are possible in each column lists all possible records, and
-    finds the group of each by `transform`. The records of a group are among those in its cell, as
-    many as its size, and their mean is its centroid. Where only one such multiset exists, the
-    intruder has all records of the group.
+    An intruder who knows which values are possible in each column lists all possible records and
+    finds the group of each by `transform`. The records of a group are among the candidates in its
+    cell; their number and their mean are known. If only one multiset of candidates has that size
+    and mean, the intruder knows all records of the group.
 
     Parameters
     ----------
     aggregator : MicroAggregator
-        A fitted model, without strata. Of :meth:`release_only
+        A fitted model, without strata. For a model from :meth:`release_only
         <sk_microagg.MicroAggregator.release_only>`, all possible records are candidates for every
         group: the release itself reveals at least this. An intruder who knows that groups of one
         column are intervals between neighboring centroids finds a few more groups.
@@ -181,8 +181,7 @@ def cell_enumeration(aggregator: Any, values: Sequence[ArrayLike]) -> float:
     -------
     share : float
         Share of the groups with exactly one solution. Groups of equal records do not count, since
-        at least k people share these, nor do groups with too many candidates to
-        search.
+        at least k people share them; neither do groups with too many candidates to search.
 
     See Also
     --------

@@ -44,9 +44,9 @@ def generalization_loss(
     """Information loss of a generalized table.
 
     A cell that is released unchanged, known or missing, loses nothing. The loss of a category is
-    the share of all leaves that are below its node, the loss of a number is the share of the
-    column's range that is in its interval, and the loss of a known value that is released as the
-    root is 1. The range of a column contains its values and all intervals of the release, which may
+    the share of all leaves that lie below its node; the loss of a number is the width of its
+    interval as a share of the column's range; and the loss of a known value that is released as the
+    root is 1. The range of a column covers its values and all intervals of the release, which may
     extend beyond them.
 
     Parameters
@@ -74,7 +74,7 @@ def generalization_loss(
     --------
     sk_microagg.KAIM : Its `information_loss_` is the loss of its release, with the range that the
         release shows. That range is smaller only if the smallest or largest value of a column is
-        released as "*", and lies in none of its intervals.
+        released as "*" and lies in no released interval.
 
     Examples
     --------

@@ -22,7 +22,7 @@ def homogeneity(
     sensitive: TableLike,
     missing: Literal["value", "ignored"] = "value",
 ) -> float | Floats:
-    """Share of the records in homogeneous groups, which share one value of a sensitive column.
+    """Share of the records in homogeneous groups: those with a single value of a sensitive column.
 
     An intruder who knows that a person is in such a group learns the person's value, for example
     the diagnosis, however large the group is.
@@ -38,9 +38,9 @@ def homogeneity(
         Dask DataFrames must have the same partitions; their workers do the counting.
 
     missing : {"value", "ignored"}, default="value"
-        What a missing value is: a value like others, or nothing. With "ignored", groups are
-        homogeneous that have a single known value, whether or not others are missing: the known
-        value may be true of those, too.
+        Whether a missing value counts as a value like any other. With "ignored", a group is
+        homogeneous if it has a single known value, even if other values are missing: they may well
+        equal the known one.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def homogeneity(
     See Also
     --------
     anonymity_level : Size of the smallest group.
-    diversity : Number of different values in the worst group.
+    diversity : Number of distinct values in the worst group.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def homogeneity(
     >>> homogeneity([0, 0, 1, 1, 1], ["flu", "flu", "gout", "flu", "gout"])
     0.4
 
-    In the first group, one value is known:
+    Only one value of the first group is known:
 
     >>> homogeneity([0, 0, 1, 1], ["flu", None, "flu", "gout"], missing="ignored")
     0.5
@@ -114,7 +114,7 @@ def diversity(
     kind : {"distinct", "entropy", "recursive"}, default="distinct"
         What is measured.
 
-        - "distinct": the number of different values in a group;
+        - "distinct": the number of distinct values in a group;
         - "entropy": the exponential of their entropy, which is the number of equally frequent
           values that are as hard to predict;
         - "recursive": r1 / (r_l + r_(l+1) + ...), where r1 is the number of records with the most
@@ -128,7 +128,7 @@ def diversity(
     Returns
     -------
     diversity : int, float or ndarray of shape (n_columns,)
-        The smallest figure of any group, an integer for "distinct"; the largest for "recursive",
+        The smallest figure of any group, an integer for "distinct"; for "recursive" the largest,
         where lower is safer. For several columns, one figure per column.
 
     See Also
@@ -160,7 +160,7 @@ def diversity(
 def closeness(
     labels_or_release: TableLike, sensitive: TableLike, distance: str | Hierarchy = "auto"
 ) -> float | Floats:
-    """Largest difference between the sensitive values of a group and those of the whole table.
+    """Largest distance between the distributions of a sensitive column in a group and in the table.
 
     A release is t-close if this is at most t.
 
@@ -180,8 +180,8 @@ def closeness(
     Returns
     -------
     distance : float or ndarray of shape (n_columns,)
-        The largest earth mover's distance of any group, from 0, where all groups are like the
-        table, to 1. For several columns, one distance per column.
+        The largest earth mover's distance of any group, from 0, if all groups have the distribution
+        of the table, to 1. For several columns, one distance per column.
 
     See Also
     --------
@@ -211,8 +211,8 @@ def beta_likeness(
 ) -> float | Floats:
     """Largest relative gain of a value's share in a group over its share in the table.
 
-    A value that 1% of the table have and 10% of a group is 9 times more frequent there than in
-    the table, beyond once. Missing values count as one value of their own.
+    If 1% of the table and 10% of a group have some value, its gain is (10 - 1) / 1 = 9. Missing
+    values count as one value of their own.
 
     Parameters
     ----------
@@ -224,13 +224,13 @@ def beta_likeness(
         One or several columns that are released unchanged, with the records in the same order.
 
     kind : {"basic", "enhanced"}, default="basic"
-        "enhanced" is at most -ln(p) for the share p of the rarest value.
+        "enhanced" is capped at -ln(p), where p is the share of the rarest value.
 
     Returns
     -------
     beta : float or ndarray of shape (n_columns,)
-        From 0, where all groups are distributed as the table; lower is safer. For several columns,
-        one per column.
+        0 if all groups have the distribution of the table; lower is safer. For several columns, one
+        per column.
 
     See Also
     --------
@@ -258,7 +258,7 @@ def beta_likeness(
 
 
 def delta_disclosure(labels_or_release: TableLike, sensitive: TableLike) -> float | Floats:
-    """Largest logarithm of the ratio between a value's shares in a group and in the table.
+    """Largest absolute logarithm of the ratio of a value's shares in a group and in the table.
 
     Only values that a group has are compared. Missing values count as one value of their own.
 
@@ -274,8 +274,8 @@ def delta_disclosure(labels_or_release: TableLike, sensitive: TableLike) -> floa
     Returns
     -------
     delta : float or ndarray of shape (n_columns,)
-        From 0, where all groups are distributed as the table; lower is safer. For several columns,
-        one per column.
+        0 if all groups have the distribution of the table; lower is safer. For several columns, one
+        per column.
 
     See Also
     --------

@@ -35,8 +35,8 @@ class RecordLinkage:
         What `expected_matches` would be if all records were linked: the expected share for an
         intruder who knows the released row of every record and picks at random one of the records
         that share it. It equals the number of distinct released rows divided by the number of
-        records if everybody has one record. Of a person with several records, the intruder picks
-        the row in which that person has the largest share.
+        records if everybody has one record. If a person has several records, the intruder picks the
+        row in which that person has the largest share.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def record_linkage(
 ) -> RecordLinkage:
     """Share of records that an intruder who knows the original values re-identifies.
 
-    The worst case for distance-based record linkage [1]_: the intruder holds the original records,
+    The worst case of distance-based record linkage [1]_: the intruder holds the original records
     and links each to the nearest released row, in the space of the scaled columns; or, with
     `one_to_one`, links all records at once, no two of them to the same row of the table.
 
@@ -79,10 +79,10 @@ def record_linkage(
         categories, dates or missing values it must be "standard".
 
     one_to_one : bool, default=False
-        Whether the intruder knows that each row of the release is that of one record: a row that
-        occurs m times is linked to m records, such that the sum of all squared distances is as
-        small as possible. This takes seconds for some thousands of records, and at most 20 million
-        pairs of a different record and a different row, such as 10,000 records and 2,000 rows.
+        Whether the intruder uses the fact that each row of the release belongs to one record: a row
+        that occurs m times is linked to m records so that the sum of all squared distances is
+        minimal. This takes seconds for a few thousand records, and is limited to 20 million pairs
+        of a distinct record and a distinct row, such as 10,000 records and 2,000 rows.
 
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
@@ -106,24 +106,24 @@ def record_linkage(
     Notes
     -----
     In a k-anonymous release with compact groups, `linked` may be close to 1, since most records are
-    nearest to their own centroid. It is `expected_matches` that is at most 1 / k, and at most the
-    largest :func:`unit_share` if people have several records.
+    nearest to their own centroid. Only `expected_matches` is at most 1 / k, or at most the largest
+    :func:`unit_share` if people have several records.
 
     Among distinct released rows at exactly the same distance, the intruder picks the one with the
     smallest value in the first column in which they differ.
 
-    Links one to one are an optimal assignment, by shortest augmenting paths. Equal records cannot
-    be told apart: if rows of several groups are linked to them, `linked` is the expected
+    One-to-one links are an optimal assignment, found by shortest augmenting paths. Equal records
+    cannot be told apart: if rows of several groups are linked to them, `linked` is the expected
     share. Of several optimal assignments, the intruder may pick any. Where `exact_transform_` is
     True, the groups of a :class:`~sk_microagg.MicroAggregator` *are* the optimal assignment in its
     scaled space, so that all records are linked, and `expected_matches` is `expected_if_linked`:
     still at most 1 / k.
 
-    Tables with categories, dates or missing values are compared as
-    :class:`~sk_microagg.TableAggregator` does it: a category has a coordinate per value, and
-    another coordinate says where a value is missing. A released category that `X` does not have,
-    such as "*", is at the same distance from all. Of two rows at the same distance, the intruder
-    may then pick either.
+    Tables with categories, dates or missing values are compared in the coordinates of
+    :class:`~sk_microagg.TableAggregator`: one per value of a category, and one that says where a
+    value is missing. A released category that `X` does not have, such as "*", is at the same
+    distance from all others. If two rows are at the same distance, the intruder may then pick
+    either.
 
     References
     ----------

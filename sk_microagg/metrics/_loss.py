@@ -150,8 +150,8 @@ def loss_bound(
         Smallest size of a group.
 
     time_limit : float, default=10.0
-        Seconds after which to stop. It can be infinite if `max_iter` is given or `tol` is above 0.
-        The bound then depends on neither the clock nor `n_jobs`.
+        Seconds after which to stop. It can be infinite if `max_iter` is given or `tol` is above 0;
+        then the bound depends neither on the clock nor on `n_jobs`.
 
     max_iter : int or None, default=None
         Number of iterations after which to stop, at least 1; with None there is no such limit. An
@@ -169,7 +169,7 @@ def loss_bound(
         If 1, print a progress line that updates.
 
     return_trace : bool, default=False
-        Whether to return when the bound rose, too.
+        Whether to return, in addition, when the bound rose.
 
     n_jobs : int or None, default=None
         Number of threads that check the proof. It affects the bound only through the time limit.
@@ -177,11 +177,12 @@ def loss_bound(
     Returns
     -------
     bound : float
-        The bound, from 0 to 1; 0 for k=1 or if all records are equal, and exact if only one group
-        is possible, which is so below 2k records.
+        The bound, from 0 to 1: 0 for k=1 or if all records are equal, and exact if only one group
+        is possible, that is, for fewer than 2k records.
 
     trace : ndarray of shape (n_improvements, 2)
-        Seconds since the start and the bound that was then proven, rising. Only if `return_trace`.
+        Seconds since the start and the bound proven by then, in rising order. Only if
+        `return_trace` is True.
 
     See Also
     --------

@@ -82,18 +82,18 @@ def membership_inference(
       is below one;
     - trained [2]_: a classifier learns from records whose membership is known. It sees the sorted
       probabilities, the probability of the true label, the label, and whether the model is right;
-      of a regressor, its prediction and its error.
+      for a regressor, its prediction and its error.
 
     Parameters
     ----------
     model : classifier or regressor
-        The fitted model. Of a classifier with neither `predict_proba` nor `decision_function`, the
-        intruder only learns whether it is right. Decisions between pairs of classes ("ovo") count
-        as the pairs that a class wins, and by how much.
+        The fitted model. From a classifier with neither `predict_proba` nor `decision_function`,
+        the intruder only learns whether it is right. Decisions between pairs of classes ("ovo") are
+        reduced to the number of pairs that each class wins, and by how much.
 
     X_in : array-like or DataFrame of shape (n_in, n_features)
-        Records that the model was trained on, as an intruder knows them: of a model that was
-        trained on a release, the original records, not the released ones.
+        Records that the model was trained on, as an intruder knows them: if it was trained on a
+        release, the original records, not the released ones.
 
     y_in : array-like of shape (n_in,)
         Their labels.
@@ -118,7 +118,7 @@ def membership_inference(
     -------
     found : MembershipInference
         `auc`, `advantage`, `trained_auc` and `trained_advantage`. An attack that does not work has
-        an AUC of about 0.5 and an advantage of about 0, both possibly below.
+        an AUC of about 0.5 and an advantage of about 0, possibly slightly below.
 
     See Also
     --------
@@ -130,8 +130,8 @@ def membership_inference(
     The largest difference of the two shares over all thresholds is positive by chance, even if the
     model has never seen any of the records: about 0.06 on average with 250 records on either side.
     Therefore thresholds are chosen, and classifiers trained, on all folds but one, and tested on
-    the records of that one. What is left is noise around 0, with a standard deviation of about
-    `sqrt(1 / n_in + 1 / n_out) / 2`: 0.045 with 250 records on either side.
+    that one. What remains is noise around 0 with a standard deviation of about `sqrt(1 / n_in + 1 /
+    n_out) / 2`, which is 0.045 with 250 records on either side.
 
     `trained_auc` is the mean over the folds. The classifier takes a record for a member if its
     probability exceeds the share of members among the records that it was trained on, which is
@@ -155,7 +155,7 @@ def membership_inference(
     >>> y = X[:, 0] + rng.normal(size=600) > 0
     >>> members, others = (X[:300], y[:300]), (X[300:], y[300:])
 
-    A forest knows its training records by heart; one that is trained on a release does not:
+    A forest memorizes its training records; one that is trained on a release has never seen them:
 
     >>> forest = RandomForestClassifier(random_state=0).fit(*members)
     >>> round(membership_inference(forest, *members, *others, random_state=0).advantage, 1)

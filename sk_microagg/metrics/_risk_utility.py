@@ -70,20 +70,21 @@ def risk_utility(
     estimator : estimator or None, default=None
         It is cloned and fitted for each k. It needs a parameter `k` and a method `fit_transform`
         that returns a release with the columns of `X`, numbers as numbers and dates as dates. None
-        is `MicroAggregator()` if `X` holds numbers, and otherwise `TableAggregator()`. Of a
-        TableAggregator with roles for columns, the quasi-identifiers are measured.
+        is `MicroAggregator()` if `X` holds numbers, and otherwise `TableAggregator()`. If a
+        TableAggregator has roles for columns, the quasi-identifiers are measured.
 
     n_jobs : int or None, default=None
         Number of values of k that run in parallel, in threads.
 
     sensitive : array-like, Series or DataFrame, or None, default=None
         One or several columns that are released unchanged: what the groups disclose about them is
-        measured, too. An estimator with a parameter `privacy` that is not None is fitted with them.
+        also measured. An estimator whose parameter `privacy` is not None is fitted with them.
 
     unit : array-like or Series of shape (n_samples,), or None, default=None
         Who each record belongs to, if people have several records. An estimator whose `fit` has
-        this parameter is fitted with it, so that `k` counts units; of others it is measured how
-        many units the groups have. The risk is then that of a person, see :func:`record_linkage`.
+        this parameter is fitted with it, so that `k` counts units; for other estimators, only the
+        number of units per group is measured. The risk is then that of a person, see
+        :func:`record_linkage`.
 
     Returns
     -------
@@ -96,8 +97,8 @@ def risk_utility(
           categories, see :func:`record_linkage`;
         - `linked` and `expected_matches`: see :func:`record_linkage`;
         - `interval_disclosure` and `rank_disclosure`: means over the columns;
-        - `correlation_change`: mean over all pairs of columns of numbers or dates, where missing
-          values are replaced by means;
+        - `correlation_change`: mean over all pairs of columns of numbers or dates, with missing
+          values replaced by means;
         - `smallest_group` and `n_groups`: size of the smallest class of equal released rows, and
           the number of these classes. Groups with the same centroid count as one;
         - `seconds`: time of `fit_transform`; it is longer if several jobs share the machine.

@@ -1,4 +1,4 @@
-"""Columns before and after."""
+"""The distributions of columns before and after."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ class AttributeDisplay:
     """The distribution of each column before and after, with one panel per column.
 
     The original is a gray area, the release a dark line. Numbers and dates are counted in bins,
-    other values by category: the most frequent categories, and one bar for all others. A released
-    interval counts in each bin in proportion to the part of the interval that lies in it.
+    other values by category: one bar for each of the most frequent categories, and one for all
+    others. A released interval counts in each bin in proportion to the part of the interval that
+    lies in it.
 
     Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
     Parameters
     ----------
     columns : list
-        What is drawn for each column: its name and its shares before and after.
+        What to draw for each column: its name and its shares before and after.
 
     Attributes
     ----------
@@ -77,16 +78,16 @@ class AttributeDisplay:
         Parameters
         ----------
         estimator : MicroAggregator, TableAggregator or KAIM
-            A fitted estimator. Of a TableAggregator, the quasi-identifiers are drawn.
+            A fitted estimator. For a TableAggregator, the quasi-identifiers are drawn.
 
         X : array-like or DataFrame of shape (n_samples, n_features)
             The records that the estimator was fitted on.
 
         at_least : int, default=1
-            Smallest number of original records that a bin or bar stands for, as in
-            :meth:`from_data`; of people, if the estimator has a `unit`.
+            Smallest number of original records, or of people if the estimator has a `unit`, that a
+            bin or bar stands for, as in :meth:`from_data`.
 
-        ax : matplotlib Axes, array of such or None, default=None
+        ax : matplotlib Axes, array of Axes or None, default=None
             Axes to draw on, as in :meth:`plot`.
 
         Returns
@@ -133,7 +134,7 @@ class AttributeDisplay:
             outside the range of the release are counted as its minimum or maximum. Use k for a
             plot that is published.
 
-        ax : matplotlib Axes, array of such or None, default=None
+        ax : matplotlib Axes, array of Axes or None, default=None
             Axes to draw on, as in :meth:`plot`.
 
         Returns
@@ -149,9 +150,9 @@ class AttributeDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, array of such or None, default=None
+        ax : matplotlib Axes, array of Axes or None, default=None
             Axes to draw on: one per column, or one whose area is divided among all columns; None
-            for a new figure.
+            creates a new figure.
 
         panels_per_row : int, default=3
             Number of panels in a row; ignored if `ax` has one axes per column.

@@ -128,11 +128,12 @@ class PartitionDisplay(Display):
     """The groups of a partition, in the plane of the first two principal components.
 
     Points are records, crosses are centroids, and outlines are the convex hulls of groups. With
-    more than two columns, groups that are separate may overlap in the plane. A single column is
-    drawn as it is, and the second axis numbers the groups in the order of their centroids.
+    more than two columns, groups that are separate in space may overlap in the plane. A single
+    column is drawn as it is, with the groups numbered on the second axis in the order of their
+    centroids.
 
-    The plot shows original records: do not publish it. A
-    :func:`report <sk_microagg.report.make_report>` has a plot of the groups without them.
+    The plot shows original records: do not publish it. A :func:`report
+    <sk_microagg.report.make_report>` has a plot of the groups without records.
 
     Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
@@ -148,7 +149,7 @@ class PartitionDisplay(Display):
         Labels of the axes.
 
     is_plane : bool, default=True
-        Whether distances are comparable along both axes.
+        Whether both axes have the same scale, so that distances can be compared.
 
     max_groups : int, default=200
         Maximum number of groups to draw: those nearest to the mean of all records.

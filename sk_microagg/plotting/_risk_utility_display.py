@@ -33,15 +33,15 @@ Risk: TypeAlias = Literal["expected_matches", "homogeneity", "closeness", "units
 class RiskUtilityDisplay(Display):
     """Disclosure risk against information loss, over k.
 
-    Each point is a release, labeled with its k. The risk is the share of the records that
-    distance-based record linkage is expected to re-identify: an intruder who knows all original
-    values picks the nearest row of the release, at random if several are equally near. Hollow
-    points are the guarantee of k-anonymity alone: at most 1 / k.
+    Each point is a release, labeled with its k. The risk is the expected share of the records that
+    distance-based record linkage re-identifies: an intruder who knows all original values picks the
+    nearest row of the release, at random if it occurs several times. Hollow points show what
+    k-anonymity alone guarantees: at most 1 / k.
 
-    With sensitive columns, the risk can also be what the groups disclose about these: the share of
+    With sensitive columns, the risk can also be what the groups disclose about them: the share of
     the records in homogeneous groups, or the largest distance of a group from the whole table.
-    k-anonymity guarantees nothing about them, so there are no hollow points. With units, such as
-    people who have several records each, it can be how many of them a group has: more are safer.
+    k-anonymity does not limit either, so there are no hollow points. With units, such as people who
+    have several records each, it can be the smallest number of units in a group: more is safer.
 
     Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 
@@ -57,13 +57,14 @@ class RiskUtilityDisplay(Display):
         Share of the records that are expected to be re-identified, from 0 to 1.
 
     homogeneity : ndarray of shape (n_releases,) or None, default=None
-        Share of the records in groups that share one value of a sensitive column.
+        Share of the records in groups with a single value of a sensitive column.
 
     closeness : ndarray of shape (n_releases,) or None, default=None
-        Largest distance between the sensitive values of a group and those of the whole table.
+        Largest distance between the distributions of a sensitive column in a group and in the
+        table.
 
     units_per_group : ndarray of shape (n_releases,) or None, default=None
-        Smallest number of different units in a group.
+        Smallest number of distinct units in a group.
 
     Attributes
     ----------
@@ -118,7 +119,7 @@ class RiskUtilityDisplay(Display):
         unit: TableLike | None = None,
         risk: Risk = "expected_matches",
     ) -> Self:
-        """Anonymize a table with several k, and draw the risk and the loss of each release.
+        """Anonymize a table with several values of k, and draw the risk and loss of each release.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ BEYOND_THE_END = 1.08
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConvergenceDisplay(Display):
-    """The loss of the best partition that a search found, over time.
+    """The loss of the best partition found by a search, over time.
 
     The last point is the result. For :class:`~sk_microagg.refiners.Annealing` it is the loss of the
     current partition, which may rise at high temperature.
@@ -34,8 +34,8 @@ class ConvergenceDisplay(Display):
     Parameters
     ----------
     trace : ndarray of shape (n_improvements, 3)
-        Iteration, seconds and sum of squared errors of each partition that improved on the best
-        one; for annealing, of the current partition at intervals.
+        Iteration, seconds and sum of squared errors of each partition that was better than all
+        before; for annealing, of the current partition at intervals.
 
     total : float or None, default=None
         Total sum of squares, by which the sum of squared errors is divided to give the information
@@ -98,12 +98,12 @@ class ConvergenceDisplay(Display):
         Parameters
         ----------
         estimator : MicroAggregator or KAIM
-            Fitted with :class:`~sk_microagg.refiners.IteratedLocalSearch`,
-            :class:`~sk_microagg.refiners.Annealing` or
-            :class:`~sk_microagg.refiners.Recombination` as its refiner, or as a step of it.
+            An estimator fitted with :class:`~sk_microagg.refiners.IteratedLocalSearch`,
+            :class:`~sk_microagg.refiners.Annealing` or :class:`~sk_microagg.refiners.Recombination`
+            as its refiner or as one of its refiners.
 
         X : array-like of shape (n_samples, n_features) or None, default=None
-            Records whose total sum of squares the losses are divided by; None for those that the
+            Records by whose total sum of squares the losses are divided; None for those that the
             estimator was fitted on.
 
         x : {"seconds", "iteration"}, default="seconds"
@@ -225,7 +225,7 @@ def _why_no_trace(estimator: Estimator) -> str:
 
 
 class CertificateDisplay(Display):
-    """The loss that a search found and the bound that was proven, over time.
+    """The loss found by a search and the proven lower bound, over time.
 
     The loss falls during the search, and the bound rises during the proof. No partition into groups
     of at least k loses less than the bound: the optimum lies between the two, in the shaded band.
@@ -235,11 +235,11 @@ class CertificateDisplay(Display):
     Parameters
     ----------
     loss_trace : ndarray of shape (n_improvements, 2)
-        Seconds since the start of the search and the lowest information loss so far; the last one
-        is the loss of the partition. A single row is drawn as a horizontal line.
+        Seconds since the start of the search and the lowest information loss so far; the last row
+        has the loss of the partition. A single row is drawn as a horizontal line.
 
     bound_trace : ndarray of shape (n_improvements, 2)
-        Seconds since the start of the proof and the bound proven by then; no rows if nothing was
+        Seconds since the start of the proof and the bound proven by then; empty if nothing was
         proven.
 
     Attributes
@@ -295,8 +295,8 @@ class CertificateDisplay(Display):
         Parameters
         ----------
         estimator : MicroAggregator
-            A fitted estimator. If its refiner is or contains one that has a `trace_`, such as
-            :class:`~sk_microagg.refiners.IteratedLocalSearch`, the search is drawn as well.
+            A fitted estimator. If its refiner, or one of its refiners, has a `trace_`, as
+            :class:`~sk_microagg.refiners.IteratedLocalSearch` has, the search is also drawn.
 
         X : array-like of shape (n_samples, n_features)
             The records that the estimator was fitted on.

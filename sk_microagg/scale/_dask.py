@@ -58,10 +58,9 @@ SMALLEST_SAMPLE_IN_GROUPS = 20
 class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     """Make tables larger than memory k-anonymous, on Dask.
 
-    It is :class:`~sk_microagg.TableAggregator` in blocks: a kd-tree of cuts, fitted on a sample,
-    assigns each row to a block, and each block is microaggregated on its own, by any worker. It
-    runs on the current :class:`dask.distributed.Client`, or in threads of this process if there is
-    none.
+    It is :class:`~sk_microagg.TableAggregator` in blocks: a kd-tree fitted on a sample assigns each
+    row to a block, and each block is microaggregated on its own, by any worker. It runs on the
+    current :class:`dask.distributed.Client`, or in threads of this process if there is none.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         Smallest size of a group.
 
     quasi_identifiers : "auto", str or list of str, default="auto"
-        The columns to anonymize: all that somebody might know of a person. "auto" stands for all
+        The columns to anonymize: all that somebody might know about a person. "auto" stands for all
         columns that have no other role. Numbers and dates are released as means, categories,
         booleans and text as the most frequent value of the group. Values may be missing.
 
@@ -77,13 +76,13 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         Columns that `privacy` is about. They are released unchanged.
 
     unit : str or None, default=None
-        The column that says who a row belongs to, if people have several: each group then has
-        rows of at least `k` different units. It is not released.
+        The column that says who a row belongs to, if people have several: each group then has rows
+        of at least `k` distinct units. It is not released.
 
     strata : str, list of str or None, default=None
-        Columns that name the stratum of a row, such as its region: no group has rows of two
+        Columns that define the stratum of a row, such as its region: no group has rows of two
         strata. A stratum needs at least `k` rows, or units. They are released unchanged, and
-        `transform` needs them, too.
+        `transform` also needs them.
 
     weight : str or None, default=None
         The column of sampling weights: see :class:`~sk_microagg.TableAggregator`.
@@ -104,35 +103,35 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         dict names, or that at least `k` people share, are released.
 
     column_weights : dict or None, default=None
-        How much columns count, by their names; 1 for those that are not named.
+        Weights of columns by their names; 1 for those that are not named.
 
     categories : {"mode", "generalize"}, default="mode"
         How categories are released: as the most frequent value of the group, or as the value that
         all its rows have, and otherwise "*".
 
     numbers : {"mean", "interval"}, default="mean"
-        How numbers, ordinal values and dates are released: as means, or as intervals that tell
-        nobody's value, as in :class:`~sk_microagg.TableAggregator`. All different numbers must then
+        How numbers, ordinal values and dates are released: as means, or as intervals that reveal
+        nobody's value, as in :class:`~sk_microagg.TableAggregator`. All distinct numbers must then
         fit into memory.
 
     intervals : {"overlapping"}, default="overlapping"
-        Disjoint ones need all rows together.
+        The only kind on Dask: disjoint intervals need all rows at once.
 
     decimals : "auto", int, dict or None, default="auto"
-        Number of decimals of released numbers, for all columns or by their names. "auto" stands for
-        those that the column itself has, None for all digits.
+        Number of decimals of released numbers, for all columns or by their names. "auto": as many
+        as the column itself has. None: all digits.
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size: :class:`~sk_microagg.privacy.LDiversity`, or
         :class:`~sk_microagg.privacy.TCloseness` without a hierarchy, of a column in `sensitive`;
         :class:`~sk_microagg.privacy.UnitShare` of `unit`; or a constraint on amounts, such as
-        :class:`~sk_microagg.privacy.Dominance`, for which what each unit contributes must fit into
-        memory. Groups are compared with the distribution of the whole table. Blocks are larger
-        where smaller ones could not satisfy it.
+        :class:`~sk_microagg.privacy.Dominance`, for which the contributions of all units must fit
+        into memory. Groups are compared with the distribution in the whole table. Blocks are larger
+        where smaller ones could not satisfy the constraints.
 
     builder : str or Builder, default="mdav"
         Makes the groups of a block: see :class:`~sk_microagg.MicroAggregator`. The groups of a
-        single column of numbers are optimal in each block, whatever builder and refiner are.
+        single column of numbers are optimal in each block, whatever the builder and the refiner.
 
     refiner : str, Refiner, list or None, default="auto"
         Improves the groups of a block: see :class:`~sk_microagg.MicroAggregator`. A time limit
@@ -144,9 +143,10 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         of the sample, so small blocks may need a larger sample.
 
     sample_size : int, default=250000
-        Number of rows, drawn uniformly, on which means, spreads and cuts are fitted: at least 1000
-        and at least 20 `k`, since a smaller sample would disclose single rows. If the table has no
-        more rows than that, the release is that of :class:`~sk_microagg.TableAggregator`.
+        Number of rows, sampled uniformly, on which means, spreads and the kd-tree are fitted: at
+        least 1000 and at least 20 `k`, since a smaller sample would disclose single rows. If the
+        table has no more rows than the sample, the release is that of
+        :class:`~sk_microagg.TableAggregator`.
 
     shuffle : {"auto", "disk", "memory"}, default="auto"
         How rows travel to their blocks and back. The release is the same.
@@ -157,12 +157,12 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         - "auto": in the memory of the client's workers, if it is large enough.
 
     folder : path or None, default=None
-        The folder of rows in transit, which are removed on arrival, and of the fitted model, which
-        stays. Every worker must reach it. None for a temporary folder on this machine, which is
-        removed with the estimator and the release.
+        The folder for rows in transit, which are removed on arrival, and for the fitted model,
+        which stays. Every worker must be able to reach it. None for a temporary folder on this
+        machine, which is removed with the estimator and the release.
 
     random_state : int, RandomState instance or None, default=None
-        For the sample and the refiner. An int makes the release reproducible, on any number of
+        Controls the sample and the refiner. An int makes the release reproducible, on any number of
         workers; None stands for 0.
 
     verbose : int, default=0
@@ -180,7 +180,8 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         Number of blocks.
 
     block_sizes_ : ndarray of shape (`n_blocks_`,)
-        Number of rows in each block: at least 2k, unless there is one block, or one of a stratum.
+        Number of rows in each block: at least 2k, unless it is the only block of the table or of
+        its stratum.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of rows in each group, at least `k`, block by block.
@@ -193,13 +194,13 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         `sse_` as a share of the total sum of squares in that space, from 0 to 1.
 
     exact_transform_ : bool
-        Whether `transform` gives every training row what its own group is released as.
+        Whether `transform` maps every training row to the released row of its own group.
 
     n_iter_ : int
         Number of iterations of the refiner, over all blocks.
 
     kinds_ : dict
-        By the name of each quasi-identifier, what it was treated as: "number", "ordinal", "date",
+        What each quasi-identifier, by its name, was treated as: "number", "ordinal", "date",
         "boolean" or "category".
 
     builder_ : Builder
@@ -222,16 +223,17 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     Notes
     -----
     The rows of each block are counted before any is released, and a block with fewer than 2k is
-    merged with its sibling. The last step counts the level of anonymity of the whole release, with
+    merged with its sibling. The last step measures the anonymity level of the whole release, with
     the strata if there are any; nothing is released if it is below `k`.
 
     A first pass finds the decimals of numbers and the precision of dates, and counts how many
     people share each value of a category: rows, or units if there are any. Values that fewer than
-    `k` people share have no place in a model. All different values must fit into memory, with
-    hashes of up to `k` units of each. A category travels to its block as a number.
+    `k` people share do not enter a model. All distinct values must fit into memory, with hashes of
+    up to `k` units of each. A category travels to its block as a number.
 
     Results depend on the data, the order of the partitions and the seed, not on workers that come
-    and go: files appear only when they are complete, and a task that runs twice gives the same.
+    and go: files appear only when they are complete, and a task that runs twice gives the same
+    result.
 
     Examples
     --------
@@ -354,8 +356,8 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         Returns
         -------
         release : dask DataFrame
-            The table, row by row: in the quasi-identifiers, every combination of values occurs at
-            least `k` times.
+            The released table, with its rows in the order of `X`: every combination of values of
+            the quasi-identifiers occurs at least `k` times.
         """
         return self._fit_transform(X, Release(path, npartitions, X if is_path(X) else None))
 
@@ -374,7 +376,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     def transform(
         self, X: Any, *, path: FilePath | None = None, npartitions: int | None = None
     ) -> Any:
-        """Replace the quasi-identifiers of each row by those of the group whose cell it falls in.
+        """Replace the quasi-identifiers of each row by those of the group in whose cell it falls.
 
         Parameters
         ----------
@@ -392,8 +394,8 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         Returns
         -------
         X_new : dask DataFrame
-            The table, with values exactly as in the release. Columns that were not released do not
-            come out of it, either.
+            The table, with values exactly as in the release, and without the columns that the
+            release omits.
         """
         check_is_fitted(self)
         release = Release(path, npartitions, X if is_path(X) else None)
