@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Mapping
+from numbers import Number
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +25,8 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
     A constraint measures the values that the records of a group have in a sensitive column, and
     says whether the figure is good enough. It must be monotone: the union of two groups that
     satisfy it satisfies it, too. Subclasses implement `measure` and `accepts`, and `prepare` if the
-    figure depends on the whole table.
+    figure depends on the whole table. Summaries and reports call it by its `title`, which may be a
+    class attribute, and say by `in_words` what holds for every group.
 
     Parameters
     ----------
@@ -159,14 +162,43 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         """The value of the first option, which is demanded; None if there is no option."""
         return None if self.front is None else getattr(self, self.front.options[0].parameter)
 
+    @property
+    def title(self) -> str:
+        """Its name in summaries and reports: that of `front`, or else the words of its class."""
+        if self.front is not None:
+            return self.front.title
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", type(self).__name__).strip("_").lower()
+
+    def demand_in_words(self) -> str:
+        """Return its title with what it demands, such as "t-closeness (at most 0.2)"."""
+        demands = {
+            name: f"{name} {value}"
+            for name, value in self._given_parameters().items()
+            if isinstance(value, str | Number)
+        }
+        if self.front is not None:
+            choice = self.front.choice.format(f"{self.demanded:g}")
+            demands[self.front.options[0].parameter] = choice[0].lower() + choice[1:]
+        return f"{self.title} ({', '.join(demands.values())})" if demands else self.title
+
     def told(self, figure: float) -> float:
         """Return the worst figure of a release as it may be told: it may be that of one person."""
         return figure
 
     def in_words(self, figure: float) -> str:
-        """Say what holds for every group, given the worst figure, and what was demanded."""
-        demanded = "" if self.demanded is None else f"; {self.demanded:g} demanded"
-        return f"the worst figure of a group is {figure:.6g}{demanded}"
+        """Say what holds for every group, given the worst figure, and what was demanded.
+
+        Parameters
+        ----------
+        figure : float
+            The worst figure of a group. It may be the value of one person: do not quote it then.
+
+        Returns
+        -------
+        words : str
+            Words that can follow the name of the column and a colon. Here they quote no figure.
+        """
+        return f"every group satisfies {self.demand_in_words()}"
 
     def prepare(self, values: Any) -> tuple[Array, Any]:
         """Take what `measure` needs from the sensitive column of the whole table.
@@ -253,13 +285,18 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
 
     def describe(self, column: str) -> str:
         """Name the constraint on a column in messages, by parameters that are not the default."""
-        shown: list[str] = []
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._given_parameters().items())
+        return f"{type(self).__name__}({shown}) of the {column}"
+
+    def _given_parameters(self) -> dict[str, Any]:
+        """The first parameter, and those that are not the default."""
+        given: dict[str, Any] = {}
         for name, parameter in inspect.signature(type(self)).parameters.items():
             value = getattr(self, name)
             is_default = repr(parameter.default) == repr(value)  # arrays have no single truth
-            if name != "column" and not (shown and is_default):
-                shown.append(f"{name}={value!r}")
-        return f"{type(self).__name__}({', '.join(shown)}) of the {column}"
+            if name != "column" and not (given and is_default):
+                given[name] = value
+        return given
 
     def why_impossible(self, figure: float, column: str) -> str:
         """Say why no groups satisfy the constraint, given the figure of the whole table."""

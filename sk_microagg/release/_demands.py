@@ -169,7 +169,7 @@ def facts_on_demands(
         words = f"{at_most(share)} of the rows of a group belong to one of them"
         facts["unit share"] = Fact(words, share)
     for constraint, figure in zip(privacy or [], figures, strict=True):
-        words, title = constraint.in_words(figure), title_of(constraint)
+        words, title = constraint.in_words(figure), constraint.title
         if constraint.is_about_units:
             facts[title] = Fact(words, figure)
             continue
@@ -184,10 +184,6 @@ def facts_on_demands(
         lines.append(f"{constraint.column}: {words}")
         values.append(about)
     return facts
-
-
-def title_of(constraint: Constraint) -> str:
-    return type(constraint).__name__ if constraint.front is None else constraint.front.title
 
 
 @dataclass(frozen=True)

@@ -147,31 +147,14 @@ def _demand(constraint, groups, units, columns, number, role):
     if columns is None:
         column = getattr(constraint, "column", None)
         words = f"{role} column" + ("" if column is None else f" {column!r}")
-        name = f"{_demanded(constraint)} of the {words}"
+        name = f"{constraint.demand_in_words()} of the {words}"
         needs = "units" if role == "unit" else "sensitive values"
         return Demand(name, None, f"Not checked, for lack of {needs}: {name}.")
     words = columns.words(number)
-    name = f"{_demanded(constraint)} of the {words}"
+    name = f"{constraint.demand_in_words()} of the {words}"
     values, table = constraint.prepare(columns.values(number))
     figures = constraint.measure_groups(groups, constraint.with_units(values, units), table)
     if not constraint.accepts_each(figures).all():
         return Demand(name, False, f"A group violates what was demanded: {name}.")
-    if constraint.front is None:
-        return Demand(name, True, f"Every group satisfies {name}.")
     worst = (max if constraint.is_worse_if_larger else min)(figures.tolist())
     return Demand(name, True, f"{words[0].upper()}{words[1:]}: {constraint.in_words(worst)}.")
-
-
-def _demanded(constraint):
-    """What was demanded, in words; a constraint of a user has no others than its call."""
-    front = constraint.front
-    if front is None:
-        return constraint.describe("").removesuffix(" of the ")
-    others = [
-        f"{option.parameter} {value}"
-        for option in front.options[1:]
-        if (value := getattr(constraint, option.parameter)) != option.default
-    ]
-    choice = front.choice.format(f"{constraint.demanded:g}")
-    words = ", ".join([choice[0].lower() + choice[1:], *others])
-    return f"{front.title} ({words})"

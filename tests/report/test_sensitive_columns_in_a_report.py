@@ -230,7 +230,7 @@ def test_constraints_that_cannot_be_checked(report):
     assert WARNING in text_of(page)
 
 
-class Even(Constraint):
+class EvenSize(Constraint):
     def __init__(self, column=None):
         self.column = column
 
@@ -241,11 +241,28 @@ class Even(Constraint):
         return figure % 2 == 0
 
 
-@in_one_case(("size", "holds"), [(4, True), (5, False)])
-def test_a_constraint_of_a_user(size, holds):
-    aggregator = MicroAggregator(K, privacy=Even())
+class Pairs(EvenSize):
+    title = "pairs"
+
+    def in_words(self, figure):
+        return "everybody has a partner"
+
+
+@in_one_case(
+    ("constraint", "size", "holds", "words"),
+    [
+        (EvenSize(), 4, True, "Sensitive column: every group satisfies even size."),
+        (EvenSize(), 5, False, "A group violates what was demanded: even size of the sensitive "),
+        (Pairs(), 4, True, "Sensitive column: everybody has a partner."),
+        (Pairs(), 5, False, "A group violates what was demanded: pairs of the sensitive column."),
+    ],
+)
+def test_a_constraint_of_a_user(constraint, size, holds, words):
+    aggregator = MicroAggregator(K, privacy=constraint)
     (column,) = facts_beyond_k(np.arange(60) // size, aggregator, np.zeros(60)).columns
-    assert [demand.is_met for demand in column.demands] == [holds]
+    (demand,) = column.demands
+    assert demand.is_met is holds
+    assert demand.verdict.startswith(words)
 
 
 def test_rows_of_two_strata_are_two_groups():
