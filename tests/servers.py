@@ -2,13 +2,17 @@
 
 import http.client
 import json
+import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
 from tempfile import TemporaryFile
 from urllib.parse import urlsplit
+
+import psutil
 
 COMMAND = [sys.executable, "-P", "-m", "sk_microagg"]
 
@@ -17,6 +21,9 @@ PATIENT = "from sk_microagg._explore import _server; _server.SECONDS_WITHOUT_PAG
 
 # Far more than anything takes here, even on a busy machine.
 SECONDS = 120
+
+# Seconds of a search or proof that no test waits for.
+LONG = 3600
 
 
 def wait_until(is_so, seconds=60):
@@ -233,3 +240,29 @@ def serve(table, *options, code="", cwd=None, browser=None):
                 print(said)
     # Whatever a page sends, nothing of it is seen in the terminal.
     assert said == ""
+
+
+def workers(server):
+    """Processes that do jobs, which are children of the one that makes them."""
+    process = psutil.Process(server.process.pid)
+    return [grandchild for child in process.children() for grandchild in child.children()]
+
+
+def ends_by_a_signal(server, name, code):
+    """A signal ends a server and all of its work, of which a page hears if there is time."""
+    page = OpenPage(server)
+    assert page.start("export", server.settings(time_limit=LONG)).status == 200
+    assert page.start("certificate", server.settings(certificate=LONG)).status == 200
+    page.until_text("grouping")
+    wait_until(lambda: len(workers(server)) == 2)
+    process = psutil.Process(server.process.pid)
+    family = process.children(recursive=True)
+    if name == "SIGINT":  # as a terminal sends it
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.send_signal(getattr(signal, name))
+    assert server.process.wait(30) == code
+    assert psutil.wait_procs(family, timeout=30)[1] == []
+    if name in ("SIGINT", "SIGTERM"):
+        assert page.until("server") == {"what": "server", "state": "ended"}
+    page.close()

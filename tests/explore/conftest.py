@@ -27,8 +27,8 @@ def visits(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def visits_server(visits):
-    """A server of that table, which tests leave as it is."""
-    with serve(visits, code=PATIENT) as server:
+    """A server of that table, which tests leave as it is, in its folder."""
+    with serve(visits.name, code=PATIENT, cwd=visits.parent) as server:
         yield server
 
 

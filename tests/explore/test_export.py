@@ -5,51 +5,34 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import stat
 import time
 
-import psutil
 import pytest
-from servers import PATIENT, OpenPage, serve, wait_until
+from servers import LONG, OpenPage, ends_by_a_signal, serve, wait_until, workers
 
 from sk_microagg._explore._workers import JOBS
 from sk_microagg.cli import main
 from sk_microagg.files._messages import RequestError
 
-# Seconds of a search or proof that no test waits for.
-LONG = 3600
-
 # Lines of a report that differ: when it was made, and whether progress was shown.
 OF_ITS_MAKING = re.compile(r"\d{4}-\d\d-\d\d|<code>verbose</code>|Groups refined by")
 
 
-def workers(server):
-    """Processes that do jobs, which are children of the one that makes them."""
-    process = psutil.Process(server.process.pid)
-    return [grandchild for child in process.children() for grandchild in child.children()]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory, visits):
-    folder = tmp_path_factory.mktemp("here")
-    shutil.copy(visits, folder)
-    return folder
-
-
 @pytest.fixture
-def here(folder):
+def here(visits):
     """A folder with the table of patients alone."""
-    yield folder
-    for path in folder.iterdir():
-        if path.name != "visits.csv":
+    yield visits.parent
+    for path in visits.parent.iterdir():
+        if path != visits:
             path.unlink()
 
 
-@pytest.fixture(scope="module")
-def server(folder):
-    with serve("visits.csv", code=PATIENT, cwd=folder) as server:
-        yield server
+@pytest.fixture
+def server(visits_server):
+    """The server of the table in that folder, when it has no work."""
+    wait_until(lambda: workers(visits_server) == [])
+    return visits_server
 
 
 @pytest.fixture
@@ -98,10 +81,12 @@ def test_an_export_is_what_the_command_line_writes(server, here, tmp_path, names
     settings["columns"][4] |= {"weight": 2.5}
     kaim = server.settings({"town": "keep"}, method="kaim", release="kaim.csv", report=None)
     with server.page() as page:
-        for chosen in (settings, kaim):
+        for chosen in (kaim, settings):
             answer = server.post("check", chosen).json()
             assert (answer["error"], answer["exists"]) == (None, [])
             assert page.run("export", chosen)["state"] == "done"
+            report = server.get("report")
+            assert report.status == (200 if chosen["report"] else 404)
             command = shlex.split(answer["command"])
             assert command[0] == "sk-microagg"
             assert main(command[1:]) == 0
@@ -111,9 +96,14 @@ def test_an_export_is_what_the_command_line_writes(server, here, tmp_path, names
         (folder / "visits_report.html").read_text(encoding="utf-8") for folder in (here, there)
     ]
     assert are_the_same_but_for_their_making(*reports)
+    # The server shows it as a page that runs nothing.
+    assert report.body.decode() == reports[0]
+    assert report.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
     assert "sk-microagg anonymize visits.csv" in reports[0]
     expected = ["kaim.csv", "visits.csv", "visits_release.csv", "visits_report.html"]
     assert names_in() == expected
+    (here / "visits_report.html").unlink()
+    assert server.get("report").status == 404
 
 
 @pytest.mark.slow
@@ -132,9 +122,10 @@ def test_files_are_overwritten_only_if_asked_to(server, here):
         assert "visits_report.html exists" in message["error"]
         assert not (here / "new.csv").exists()
         assert (release.read_text(), report.read_text()) == ("mine", "mine, too")
-        assert page.run("export", settings | {"overwrite": True})["state"] == "done"
+        settings |= {"report": None, "overwrite": True}
+        assert page.run("export", settings)["state"] == "done"
         assert release.read_text().startswith("age,sex,town,income,diagnosis\n")
-        message = page.run("export", settings | {"release": "visits.csv", "overwrite": True})
+        message = page.run("export", settings | {"release": "visits.csv"})
         assert "is the same file as" in message["error"]
 
 
@@ -161,9 +152,9 @@ def test_canceled_exports_leave_nothing(server, here, names_in):
             assert page.start("export", search).status == 200
         page.until_text("grouping")
         assert len(workers(server)) == 1
-        assert page.run("export", server.settings())["state"] == "done"
+        assert page.run("export", server.settings(report=None))["state"] == "done"
         wait_until(lambda: workers(server) == [])
-    assert names_in() == ["visits.csv", "visits_release.csv", "visits_report.html"]
+    assert names_in() == ["visits.csv", "visits_release.csv"]
 
 
 @pytest.mark.slow
@@ -203,28 +194,12 @@ def test_a_closed_page_ends_its_work(server, here, names_in):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
 @pytest.mark.parametrize(
-    "name", ["SIGINT", "SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.release), "SIGKILL"]
+    ("name", "code"),
+    [("SIGINT", 0), pytest.param("SIGHUP", 129, marks=pytest.mark.release), ("SIGKILL", -9)],
 )
-def test_signals_end_the_server_and_all_work(mortal, names_in, name):
-    page = OpenPage(mortal)
-    assert page.start("export", mortal.settings(time_limit=LONG)).status == 200
-    assert page.start("certificate", mortal.settings(certificate=LONG)).status == 200
-    page.until_text("grouping")
-    wait_until(lambda: len(workers(mortal)) == 2)
-    process = psutil.Process(mortal.process.pid)
-    family = process.children(recursive=True)
-    if name == "SIGINT":  # as a terminal sends it
-        os.killpg(mortal.process.pid, signal.SIGINT)
-    else:
-        process.send_signal(getattr(signal, name))
-    codes = {"SIGINT": 0, "SIGTERM": 143, "SIGHUP": 129, "SIGKILL": -9}
-    assert mortal.process.wait(30) == codes[name]
-    _, alive = psutil.wait_procs(family, timeout=30)
-    assert alive == []
+def test_signals_end_the_server_and_all_work(mortal, names_in, name, code):
+    ends_by_a_signal(mortal, name, code)
     assert names_in() == ["visits.csv"]
-    if name in ("SIGINT", "SIGTERM"):
-        assert page.until("server") == {"what": "server", "state": "ended"}
-    page.close()
 
 
 @pytest.mark.slow
@@ -259,14 +234,3 @@ def test_what_cannot_be_served(arguments, words, tmp_path, monkeypatch, capsys):
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_the_report_is_a_page_that_runs_nothing(server, here):
-    server.result("export", server.settings(report="seen.html"))
-    answer = server.get("report")
-    assert answer.status == 200
-    assert answer.body == (here / "seen.html").read_bytes()
-    assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
-    (here / "seen.html").unlink()
-    assert server.get("report").status == 404

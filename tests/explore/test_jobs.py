@@ -9,7 +9,6 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
-from servers import serve
 
 from sk_microagg._cli._voice import SHELL
 from sk_microagg._explore import _page_table, _workers
@@ -400,18 +399,6 @@ def test_a_certificate_ticks(explored, table):
     assert proven["is_sample"] is False
     with pytest.raises(RequestError, match="averages"):
         page.run("certificate", roles, certificate=1, method="kaim")
-
-
-@pytest.mark.slow
-def test_what_a_server_says_of_jobs_that_fail(table):
-    with serve(table, "--na", "none") as server, server.page() as page:
-        settings = server.settings({"person": "drop"}, k=121)
-        message = page.run("preview", settings)
-        assert message["state"] == "failed"
-        assert "k=121" in message["error"]
-        # The same settings, checked before.
-        answer = server.post("check", settings).json()
-        assert "--na=none" in shlex.split(answer["command"])
 
 
 def test_nothing_is_printed_when_the_server_is_gone(monkeypatch, capsys):

@@ -3,11 +3,12 @@
 import csv
 import shlex
 import shutil
-import subprocess
 
 import pytest
 from browsers import BROWSER, IN_A_BROWSER
-from servers import COMMAND, serve
+from servers import serve
+
+from sk_microagg.cli import main
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright drives the browser")
 
@@ -138,7 +139,8 @@ CANCEL_THE_NEXT_CURVE = """() => {
 }"""
 
 
-def test_from_the_table_to_the_release(open_tab, here, tmp_path_factory):
+@pytest.mark.usefixtures("facts_only")  # of reports that are written in this process
+def test_from_the_table_to_the_release(open_tab, here, tmp_path_factory, monkeypatch):
     there = tmp_path_factory.mktemp("there")
     shutil.copy(here / "visits.csv", there)
     with serve("visits.csv", cwd=here) as server:
@@ -167,7 +169,8 @@ def test_from_the_table_to_the_release(open_tab, here, tmp_path_factory):
         page.click("#export-start")
         page.wait_for_selector("#exported .verdict")
         assert "visits_release.csv" in page.locator("#exported").inner_text()
-        subprocess.run([*COMMAND, *command[1:]], cwd=there, check=True, capture_output=True)
+        monkeypatch.chdir(there)
+        assert main(command[1:]) == 0
         release = (here / "visits_release.csv").read_bytes()
         assert release == (there / "visits_release.csv").read_bytes()
         assert (here / "visits_report.html").exists()
@@ -183,6 +186,7 @@ def test_from_the_table_to_the_release(open_tab, here, tmp_path_factory):
         # The same once more: it asks first.
         page.wait_for_selector("#overwrite-part", state="visible")
         assert page.locator("#export-start").is_disabled()
+        page.uncheck("#report-wanted")
         (here / "visits_release.csv").write_text("mine")
         assert "visits_release.csv" in page.locator("#overwrite-words").inner_text()
         page.check("#overwrite")
@@ -217,9 +221,8 @@ def test_hostile_names_and_values_are_text(open_tab, tmp_path):
     with serve(path) as server:
         tab = open_tab(server.address)
         tab.wait_for_preview()
-        tab.change(lambda: tab.role(0).select_option("sensitive"))
-        tab.change(lambda: tab.role(1).select_option("stratum"))
-        tab.change(lambda: tab.role(3).select_option("drop"))
+        roles = {0: "sensitive", 1: "stratum", 3: "drop"}
+        tab.change(lambda: [tab.role(i).select_option(role) for i, role in roles.items()])
         tab.wait_for_curve()
         page = tab.page
         page.click("#export-start")
@@ -243,7 +246,6 @@ def test_hostile_names_and_values_are_text(open_tab, tmp_path):
 
 
 @pytest.mark.release
-@pytest.mark.release
 def test_names_of_people_have_a_hint(open_tab, tmp_path):
     with open(tmp_path / "visits.csv", "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(
@@ -261,7 +263,6 @@ def test_names_of_people_have_a_hint(open_tab, tmp_path):
         tab.close()
 
 
-@pytest.mark.release
 @pytest.mark.release
 def test_an_end_in_the_terminal_while_files_are_written(open_tab, here):
     with serve("visits.csv", cwd=here) as server:
@@ -283,7 +284,6 @@ def test_an_end_in_the_terminal_while_files_are_written(open_tab, here):
         tab.close()
 
 
-@pytest.mark.release
 @pytest.mark.release
 def test_a_column_that_is_not_clear(open_tab, tmp_path):
     rows = [[i % 9, i % 7] for i in range(40)]
@@ -316,7 +316,6 @@ def overflow(page, width):
     return [width] if page.evaluate(is_wider) else []
 
 
-@pytest.mark.release
 @pytest.mark.release
 def test_keyboard_labels_widths_and_colors(open_tab, visits_server):
     tab = open_tab(visits_server.address, color_scheme="light")
@@ -358,7 +357,6 @@ def test_keyboard_labels_widths_and_colors(open_tab, visits_server):
 
 
 @pytest.mark.release
-@pytest.mark.release
 def test_a_closed_tab_ends_its_work(open_tab, here):
     psutil = pytest.importorskip("psutil")
     with serve("visits.csv", cwd=here) as server:
@@ -383,7 +381,6 @@ def test_a_closed_tab_ends_its_work(open_tab, here):
         assert [path.name for path in here.iterdir()] == ["visits.csv"]
 
 
-@pytest.mark.release
 @pytest.mark.release
 def test_a_table_that_changes(open_tab, here):
     table = here / "visits.csv"

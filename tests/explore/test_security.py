@@ -3,12 +3,16 @@
 import json
 import os
 import secrets
+import shlex
 import socket
+import sys
 from urllib.parse import urlsplit
 
 import psutil
 import pytest
-from servers import OpenPage, serve, wait_until
+from servers import OpenPage, ends_by_a_signal, serve, wait_until
+
+pytestmark = pytest.mark.slow  # Servers start slowly.
 
 TABLE = "\n".join(["id,count,size,class", *(f"{i},{i**2 % 97},{i / 8},{i % 2}" for i in range(60))])
 TABLE += "\n"
@@ -50,7 +54,6 @@ def test_without_the_token_there_is_nothing(visits_server, path):
     assert visits_server.ask("GET", f"/{token}").status == 404
 
 
-@pytest.mark.slow
 def test_what_the_browser_was_started_with_is_valid_once(visits, tmp_path):
     opened = tmp_path / "opened"
     with serve(visits, browser=opened) as server:
@@ -264,7 +267,6 @@ def test_the_token_is_seen_nowhere(visits_server):
         assert visits_server.token not in str(one.environ())
 
 
-@pytest.mark.slow
 def test_two_pages_at_once(visits_server):
     settings = visits_server.settings({"diagnosis": "sensitive"}, certificate=3600)
     with visits_server.page() as one, visits_server.page() as other:
@@ -305,12 +307,16 @@ def test_a_second_connection_takes_the_place_of_the_first(visits_server):
     other.close()
 
 
+# No Unicode, where files can be named so.
+NAME = "\udce9.csv" if sys.platform == "linux" else "changing.csv"
+
+
 @pytest.fixture(scope="module")
 def own_server(tmp_path_factory):
     """A server of a table that tests change."""
-    path = tmp_path_factory.mktemp("changing") / "changing.csv"
+    path = tmp_path_factory.mktemp("changing") / NAME
     path.write_text(TABLE)
-    with serve(path) as server:
+    with serve(path, "--na", "none") as server:
         server.path = path
         yield server
 
@@ -323,7 +329,6 @@ def changing(own_server):
     return own_server.path
 
 
-@pytest.mark.slow
 def test_tokens_differ(visits_server, own_server):
     assert own_server.token != visits_server.token
     assert len(own_server.token) >= 32
@@ -332,7 +337,6 @@ def test_tokens_differ(visits_server, own_server):
     assert own_server.ask("GET", f"/{visits_server.token}/").status == 404
 
 
-@pytest.mark.slow
 def test_a_file_that_changes(own_server, changing, write_rows):
     settings = own_server.settings()
     names, *rows = [line.split(",") for line in TABLE.splitlines()]
@@ -365,7 +369,6 @@ def test_a_file_that_changes(own_server, changing, write_rows):
     assert [*changing.parent.iterdir()] == [changing]
 
 
-@pytest.mark.slow
 def test_a_file_that_vanishes_or_cannot_be_read(own_server, changing):
     settings = own_server.settings()
     changing.unlink()
@@ -389,12 +392,24 @@ def test_a_file_that_vanishes_or_cannot_be_read(own_server, changing):
     assert own_server.post("check", settings).json()["error"] is None
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt" or os.uname().sysname == "Darwin", reason="names are Unicode")
-def test_a_file_whose_name_is_not_unicode(numbers):
-    path = os.fsdecode(os.fsencode(numbers.parent) + b"/\xe9.csv")
-    os.rename(numbers, path)
-    with serve(path) as server:
-        table = json.loads(server.get("api/table").body)
-        assert table["name"] == "\udce9.csv"
-        assert server.result("preview", table["settings"])["k"] == 5
+def test_a_file_whose_name_need_not_be_unicode(own_server, changing):
+    table = json.loads(own_server.get("api/table").body)
+    assert table["name"] == changing.name == NAME
+    assert own_server.result("preview", table["settings"])["k"] == 5
+
+
+def test_what_a_server_says_of_jobs_that_fail(own_server, changing):
+    settings = own_server.settings(k=61)
+    message = own_server.run("preview", settings)
+    assert message["state"] == "failed"
+    assert "k=61" in message["error"]
+    # The same settings, checked before.
+    answer = own_server.post("check", settings).json()
+    assert "--na=none" in shlex.split(answer["command"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
+def test_a_signal_ends_the_server_and_all_work(own_server, changing):
+    """The last test of this file: no other needs that server."""
+    ends_by_a_signal(own_server, "SIGTERM", 143)
+    assert [*changing.parent.iterdir()] == [changing]
