@@ -90,6 +90,7 @@ def test_python_in_the_readme():
 
 # Dask says this to pandas 3.1.
 @pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 @pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 @pytest.mark.parametrize("page", sorted(ROOT.glob("doc/*.rst")), ids=lambda path: path.stem)
 def test_python_in_the_documentation(page, tmp_path, monkeypatch):

@@ -108,6 +108,8 @@ X = [[1.0], [2.0]]
 """
 
 PROGRAMS = ["right.py", "wrong.py"]
+# What is found is used once.
+OPTIONS = ["--strict", "--follow-imports=silent", f"--cache-dir={os.devnull}"]
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +121,7 @@ def errors(tmp_path_factory):
     place = str(Path(sk_microagg.__file__).parents[1])
     is_found = place in map(str, map(Path, sys.path))  # not if an import hook builds it
     run = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *PROGRAMS],
+        [sys.executable, "-m", "mypy", *OPTIONS, *PROGRAMS],
         cwd=folder,
         env=os.environ | ({} if is_found else {"MYPYPATH": place}),
         capture_output=True,
