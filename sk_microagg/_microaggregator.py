@@ -18,6 +18,7 @@ from sk_microagg._utils._estimator import (
     ReleaseOnlyMixin,
     TrainingDigestMixin,
     __version__,
+    all_or_nothing,
     check_has_cells,
     complete_model,
     digest,
@@ -358,27 +359,27 @@ class MicroAggregator(
         exact_transform = groups.n_moved == n_moved == 0
         task.call_on_fit_task_end(estimator=self, X=X)
 
-        # Attributes are set only after everything has succeeded: no half-fitted estimator remains.
-        validate_data(self, X, skip_check_array=True)
-        self.builder_: Any = method.builder
-        self.refiner_: Any = method.refiner
-        self.scaler_: Any = scaler
-        self.labels_: Labels = labels
-        self.group_sizes_: Labels = groups.sizes
-        self.n_groups_: int = len(groups.sizes)
-        self.n_blocks_: int = cells.n_blocks
-        self.centroids_: Array = groups.centroids
-        self.weights_: Floats = cells.weights
-        self.sse_: float = sse
-        self.information_loss_: float = loss_share(sse, total)
-        self.exact_transform_: bool = exact_transform
-        self.n_iter_: int = groups.n_iter
-        self._space = space
-        self._cells = cells
-        self._hidden = single_values[:2]
-        self._strata = None if strata is None else strata.names
-        self._training_digest = None if exact_transform else digest(records)
-        self._sk_microagg_version = __version__
+        with all_or_nothing(self):
+            validate_data(self, X, skip_check_array=True)
+            self.builder_: Any = method.builder
+            self.refiner_: Any = method.refiner
+            self.scaler_: Any = scaler
+            self.labels_: Labels = labels
+            self.group_sizes_: Labels = groups.sizes
+            self.n_groups_: int = len(groups.sizes)
+            self.n_blocks_: int = cells.n_blocks
+            self.centroids_: Array = groups.centroids
+            self.weights_: Floats = cells.weights
+            self.sse_: float = sse
+            self.information_loss_: float = loss_share(sse, total)
+            self.exact_transform_: bool = exact_transform
+            self.n_iter_: int = groups.n_iter
+            self._space = space
+            self._cells = cells
+            self._hidden = single_values[:2]
+            self._strata = None if strata is None else strata.names
+            self._training_digest = None if exact_transform else digest(records)
+            self._sk_microagg_version = __version__
         return self
 
     def fit_transform(

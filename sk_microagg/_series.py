@@ -12,6 +12,7 @@ from sk_microagg._model._points import most_of
 from sk_microagg._series_state import NONE, SeriesRelease, SeriesState, Today, without_dictionaries
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._table_roles import TableRoles
+from sk_microagg._utils._estimator import all_or_nothing
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, FilePath, Labels
 from sk_microagg._utils._validation import check_option
@@ -154,9 +155,9 @@ class ReleaseSeries:
         known = table[[*roles.quasi_identifiers, *roles.strata]]
         today = Today.of_rows(table[roles.unit], known, cells)
         state, release = state.advance(today, group, violates, leavers=self.leavers, erase=erase)
-        # Nothing is set before all work has succeeded.
-        self._state = state
-        self._set_attributes(release)
+        with all_or_nothing(self):
+            self._state = state
+            self._set_attributes(release)
         return release.rows.to_pandas()
 
     def _set_attributes(self, release: SeriesRelease) -> None:

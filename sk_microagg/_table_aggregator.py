@@ -22,6 +22,7 @@ from sk_microagg._utils._estimator import (
     ReleaseOnlyMixin,
     TrainingDigestMixin,
     __version__,
+    all_or_nothing,
     check_has_cells,
     check_is_training_data,
     complete_model,
@@ -429,30 +430,30 @@ class TableAggregator(
         column_losses = encoder.losses(records, labels, sums)
         task.call_on_fit_task_end(estimator=self, X=X)
 
-        # Attributes are set only after everything has succeeded: no half-fitted estimator remains.
-        validate_data(self, X, skip_check_array=True)
-        self.builder_: Any = method.builder
-        self.refiner_: Any = method.refiner
-        self.labels_: Labels = labels
-        self.group_sizes_: Labels = groups.sizes
-        self.n_groups_: int = len(groups.sizes)
-        self.n_blocks_: int = cells.n_blocks
-        self.sse_: float = sse
-        self.information_loss_: float = loss_share(sse, total)
-        self.column_losses_: dict[Any, float] = column_losses
-        self.generalization_loss_: float | None = loss
-        self.kinds_: dict[Any, str] = {column.name: column.kind for column in encoder.columns}
-        self.exact_transform_: bool = exact_transform
-        self.n_iter_: int = groups.n_iter
-        self._table_roles = roles
-        self._names = list(table.columns)
-        self._encoder = encoder
-        self._released = released
-        self._cells = cells
-        self._hidden = single_values[:2]
-        self._strata = None if strata is None else strata.names
-        self._training_digest = None if exact_transform else digest(routing_of(points))
-        self._sk_microagg_version = __version__
+        with all_or_nothing(self):
+            validate_data(self, X, skip_check_array=True)
+            self.builder_: Any = method.builder
+            self.refiner_: Any = method.refiner
+            self.labels_: Labels = labels
+            self.group_sizes_: Labels = groups.sizes
+            self.n_groups_: int = len(groups.sizes)
+            self.n_blocks_: int = cells.n_blocks
+            self.sse_: float = sse
+            self.information_loss_: float = loss_share(sse, total)
+            self.column_losses_: dict[Any, float] = column_losses
+            self.generalization_loss_: float | None = loss
+            self.kinds_: dict[Any, str] = {column.name: column.kind for column in encoder.columns}
+            self.exact_transform_: bool = exact_transform
+            self.n_iter_: int = groups.n_iter
+            self._table_roles = roles
+            self._names = list(table.columns)
+            self._encoder = encoder
+            self._released = released
+            self._cells = cells
+            self._hidden = single_values[:2]
+            self._strata = None if strata is None else strata.names
+            self._training_digest = None if exact_transform else digest(routing_of(points))
+            self._sk_microagg_version = __version__
         return frame
 
     def _check_intervals(self) -> None:

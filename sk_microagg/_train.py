@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._microaggregator import FLOATS, MicroAggregator
-from sk_microagg._utils._estimator import BaseEstimator, GroupsReprMixin
+from sk_microagg._utils._estimator import BaseEstimator, GroupsReprMixin, all_or_nothing
 from sk_microagg._utils._sklearn_compat import available_if
 from sk_microagg._utils._tables import is_frame
 from sk_microagg._utils._typing import Array, Estimator, TableLike
@@ -172,15 +172,15 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
 
         _forget_labels(anonymizer)
 
-        # Attributes are set only after everything has succeeded: no half-fitted model remains.
-        validate_data(self, X, skip_check_array=True)
-        self.anonymizer_: Estimator = anonymizer
-        self.estimator_: Estimator = estimator
-        self._columns = columns
-        if hasattr(estimator, "classes_"):
-            self.classes_: Array = estimator.classes_
-        elif hasattr(self, "classes_"):  # of an earlier fit
-            del self.classes_
+        with all_or_nothing(self):
+            validate_data(self, X, skip_check_array=True)
+            self.anonymizer_: Estimator = anonymizer
+            self.estimator_: Estimator = estimator
+            self._columns = columns
+            if hasattr(estimator, "classes_"):
+                self.classes_: Array = estimator.classes_
+            elif hasattr(self, "classes_"):  # of an earlier fit
+                del self.classes_
         return self
 
     predict = _forwarded(

@@ -5,14 +5,23 @@ import itertools
 import signal
 
 import numpy as np
+import pandas as pd
 import pytest
+from marks import in_one_case
 from oracles.partition import canonical, total_sse
 from sklearn.exceptions import ConvergenceWarning
 
-from sk_microagg import KAIM, MicroAggregator, microaggregate
+from sk_microagg import (
+    KAIM,
+    MicroAggregator,
+    TableAggregator,
+    _microaggregator,
+    _table_aggregator,
+    microaggregate,
+)
 from sk_microagg._utils._deadline import is_interrupted
 from sk_microagg.builders import MDAV
-from sk_microagg.generalization import _kaim
+from sk_microagg.generalization import _generalizer, _kaim
 from sk_microagg.refiners import (
     Annealing,
     Auto,
@@ -331,6 +340,28 @@ def test_building_raises(X, press_before):
     aggregator = MicroAggregator(4, refiner=endless_search(5), block_size=60)
     with pytest.raises(KeyboardInterrupt):
         aggregator.fit(X)
+
+
+# Attributes
+
+
+@in_one_case(
+    ("model", "module", "name"),
+    [
+        (MicroAggregator(4, refiner=None), _microaggregator, "loss_share"),
+        (TableAggregator(4, refiner=None), _table_aggregator, "loss_share"),
+        (KAIM(4, refiner=None, random_state=0), _generalizer, "group_sizes"),
+    ],
+)
+def test_attributes_change_together(model, module, name, press_before):
+    rng = np.random.default_rng(0)
+    model.fit(pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"]))
+    before = vars(model).copy()
+    press_before(module, name, 1)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"]))
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[each] is before[each] for each in before)
 
 
 # KAIM

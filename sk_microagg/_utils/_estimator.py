@@ -128,6 +128,17 @@ def check_has_cells(estimator: Any) -> None:
 
 
 @contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Let a block set the attributes of a fit: if Ctrl-C interrupts it, all are as before."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__ = before
+        raise
+
+
+@contextmanager
 def complete_model(model: object) -> Iterator[None]:
     """Raise a clear error if a model lacks a part, as one that another version fitted may."""
     try:

@@ -17,25 +17,20 @@ UPSTREAM = (
     "cf3251017482bb215f0a9abf4a930f502399fb72/data/"
 )
 
+
+def names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 TARRAGONA = DataFile(
     rda="Tarragona.rda",
     csv="tarragona.csv",
     url=UPSTREAM + "Tarragona.rda",
     sha256="e83def0648be5e47eaf202b4dd60dd6981591d0858fd249817b9a2cc97cf2aef",
-    columns=(
-        "FIXED.ASSETS",
-        "CURRENT.ASSETS",
-        "TREASURY",
-        "UNCOMMITTED.FUNDS",
-        "PAID.UP.CAPITAL",
-        "SHORT.TERM.DEBT",
-        "SALES",
-        "LABOR.COSTS",
-        "DEPRECIATION",
-        "OPERATING.PROFIT",
-        "FINANCIAL.OUTCOME",
-        "GROSS.PROFIT",
-        "NET.PROFIT",
+    columns=names(
+        "FIXED.ASSETS CURRENT.ASSETS TREASURY UNCOMMITTED.FUNDS PAID.UP.CAPITAL SHORT.TERM.DEBT "
+        "SALES LABOR.COSTS DEPRECIATION OPERATING.PROFIT FINANCIAL.OUTCOME GROSS.PROFIT "
+        "NET.PROFIT"
     ),
     n_rows=834,
 )
@@ -45,35 +40,16 @@ CENSUS = DataFile(
     csv="census.csv",
     url=UPSTREAM + "CASCrefmicrodata.rda",
     sha256="147d0d7fa823a384e36c2297174560e32cdbe6e39803f22f797610fb1a2993d6",
-    columns=(
-        "AFNLWGT",
-        "AGI",
-        "EMCONTRB",
-        "FEDTAX",
-        "PTOTVAL",
-        "STATETAX",
-        "TAXINC",
-        "POTHVAL",
-        "INTVAL",
-        "PEARNVAL",
-        "FICA",
-        "WSALVAL",
-        "ERNVAL",
+    columns=names(
+        "AFNLWGT AGI EMCONTRB FEDTAX PTOTVAL STATETAX TAXINC POTHVAL INTVAL PEARNVAL FICA "
+        "WSALVAL ERNVAL"
     ),
     n_rows=1080,
 )
 
-EIA_AMOUNTS = (
-    "RESREVENUE",
-    "RESSALES",
-    "COMREVENUE",
-    "COMSALES",
-    "INDREVENUE",
-    "INDSALES",
-    "OTHREVENUE",
-    "OTHRSALES",
-    "TOTREVENUE",
-    "TOTSALES",
+EIA_AMOUNTS = names(
+    "RESREVENUE RESSALES COMREVENUE COMSALES INDREVENUE INDSALES OTHREVENUE OTHRSALES "
+    "TOTREVENUE TOTSALES"
 )
 
 EIA = DataFile(

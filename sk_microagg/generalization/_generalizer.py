@@ -18,6 +18,7 @@ from sk_microagg._utils._estimator import (
     GroupsReprMixin,
     TrainingDigestMixin,
     __version__,
+    all_or_nothing,
     complete_model,
     digest,
     warn_if_training_data,
@@ -217,24 +218,24 @@ class Generalizer(
         exact_transform = bool(kept.all() and groups.are_alike(assigned, labels))
         training_digest = None if exact_transform else digest(np.hstack([lo, hi]))
 
-        # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
-        validate_data(self, X, skip_check_array=True)
-        self.labels_: Labels = labels
-        self.centroids_: Array = centroids
-        self.group_sizes_: Labels = group_sizes(labels[kept])
-        self.n_groups_: int = len(centroids)
-        self.information_loss_: float = loss
-        self.value_missing_rate_: float = float(table.missing.mean())
-        self.record_missing_rate_: float = float(table.missing.any(axis=1).mean())
-        self.exact_transform_: bool = exact_transform
-        for name, value in attributes.items():
-            setattr(self, name, value)
-        self._table_roles = roles
-        self._groups = groups
-        self._strata = None if strata is None else strata.names
-        self._stratum_of_groups = stratum_of
-        self._training_digest = training_digest
-        self._sk_microagg_version = __version__
+        with all_or_nothing(self):
+            validate_data(self, X, skip_check_array=True)
+            self.labels_: Labels = labels
+            self.centroids_: Array = centroids
+            self.group_sizes_: Labels = group_sizes(labels[kept])
+            self.n_groups_: int = len(centroids)
+            self.information_loss_: float = loss
+            self.value_missing_rate_: float = float(table.missing.mean())
+            self.record_missing_rate_: float = float(table.missing.any(axis=1).mean())
+            self.exact_transform_: bool = exact_transform
+            for name, value in attributes.items():
+                setattr(self, name, value)
+            self._table_roles = roles
+            self._groups = groups
+            self._strata = None if strata is None else strata.names
+            self._stratum_of_groups = stratum_of
+            self._training_digest = training_digest
+            self._sk_microagg_version = __version__
         return self
 
     def fit_transform(self, X: TableLike, y: object = None) -> Output:

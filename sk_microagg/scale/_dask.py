@@ -19,6 +19,7 @@ from sk_microagg._utils._estimator import (
     BaseEstimator,
     GroupsReprMixin,
     __version__,
+    all_or_nothing,
     complete_model,
 )
 from sk_microagg._utils._statistics import loss_share
@@ -468,30 +469,32 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             grouped.model.keep()
         self._say("groups are made")
 
-        # Nothing is set before all work has succeeded: no half-fitted estimator is left behind.
-        self.n_features_in_ = len(X.columns)
-        self.feature_names_in_ = np.array([*X.columns, None], dtype=object)[:-1]  # Some are tuples.
-        self.builder_: Any = method.builder
-        self.refiner_: Any = method.refiner
-        self.kinds_: dict[Any, str] = coding.kinds()
-        self.n_rows_: int = sample.n_rows
-        self.n_blocks_: int = grouped.router.n_blocks
-        self.block_sizes_: Labels = grouped.sizes
-        self.n_groups_: int = len(summary.group_sizes)
-        self.group_sizes_: Labels = summary.group_sizes
-        self.sse_: float = summary.sse
-        self.information_loss_: float = loss_share(summary.sse, summary.moments.sum_of_squares)
-        self.exact_transform_: bool = summary.n_moved == 0
-        self.n_iter_: int = summary.n_iter
-        self._space = space
-        self._coding = coding.as_released(summary.shown)
-        self._table_roles = roles
-        self._strata = constraints.strata
-        self._figures = rules.told(summary.figures)
-        self._router = grouped.router
-        self._bundles = grouped.bundles
-        self._model = grouped.model
-        self._sk_microagg_version = __version__
+        with all_or_nothing(self):
+            self.n_features_in_ = len(X.columns)
+            self.feature_names_in_ = np.array([*X.columns, None], dtype=object)[
+                :-1
+            ]  # Some are tuples.
+            self.builder_: Any = method.builder
+            self.refiner_: Any = method.refiner
+            self.kinds_: dict[Any, str] = coding.kinds()
+            self.n_rows_: int = sample.n_rows
+            self.n_blocks_: int = grouped.router.n_blocks
+            self.block_sizes_: Labels = grouped.sizes
+            self.n_groups_: int = len(summary.group_sizes)
+            self.group_sizes_: Labels = summary.group_sizes
+            self.sse_: float = summary.sse
+            self.information_loss_: float = loss_share(summary.sse, summary.moments.sum_of_squares)
+            self.exact_transform_: bool = summary.n_moved == 0
+            self.n_iter_: int = summary.n_iter
+            self._space = space
+            self._coding = coding.as_released(summary.shown)
+            self._table_roles = roles
+            self._strata = constraints.strata
+            self._figures = rules.told(summary.figures)
+            self._router = grouped.router
+            self._bundles = grouped.bundles
+            self._model = grouped.model
+            self._sk_microagg_version = __version__
         return parts, grouped.shuffle
 
     def _find_constraints(self, X: Any, roles: TableRoles, method: Method) -> GroupConstraints:
