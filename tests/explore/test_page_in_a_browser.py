@@ -157,9 +157,8 @@ def test_from_the_table_to_the_release(open_tab, here, tmp_path_factory, monkeyp
         assert all(one != other for one, other in zip(before, after, strict=True))
         assert int(after[0]) < int(before[0])
         assert int(tab.figure("smallest")) >= 10
-        tab.change(lambda: page.select_option("#l", "3"))
         page.evaluate(CANCEL_THE_NEXT_CURVE)
-        tab.change(lambda: page.select_option("#t", "0.4"))
+        tab.change(lambda: [page.select_option("#l", "3"), page.select_option("#t", "0.4")])
         assert page.locator("#privacy li").count() >= 2
         page.wait_for_selector("#curve-start", state="visible")
         assert "Canceled" in page.locator("#curve-state").inner_text()

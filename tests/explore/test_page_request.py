@@ -14,6 +14,8 @@ from sk_microagg._explore._page_request import KINDS, ROLES, Source, request_of
 from sk_microagg.files._messages import RequestError
 from sk_microagg.release._request import roles_of
 
+PARSER = make_parser()
+
 HOSTILE = ["", " ", ",", ",,", '"', '""', "'", "=", "a=2", "a=b=c", "-", "--", "--drop", "-k", "k"]
 HOSTILE += ["--force", "--drop=a", "a,b", 'a"b', '"a"', '"a,b"', " a", "a ", "a", "b", "a\nb", "\n"]
 HOSTILE += ["\r\n", "\t", "a\tb", "ümlaut", "日本", "\u202eabc", "😀", "$HOME", "`x`", "a;b", "a|b"]
@@ -41,7 +43,7 @@ NAMES = st.one_of(
 
 
 def source_of(names, *options, table="table.csv"):
-    return Source(make_parser().parse_args(["explore", table, *options]), names)
+    return Source(PARSER.parse_args(["explore", table, *options]), names)
 
 
 def settings_of(columns, **changes):
@@ -74,7 +76,7 @@ def chosen_roles(request, names):
 def typed_again(request, names):
     """The request of the command as it is shown, typed into a shell."""
     command = shlex.split(shlex.join(arguments_of(request, names)))
-    return TypedRequest.from_options(make_parser().parse_args(command)).resolve(names)
+    return TypedRequest.from_options(PARSER.parse_args(command)).resolve(names)
 
 
 @st.composite
@@ -159,7 +161,7 @@ def test_files_lie_next_to_the_table(name, what, tmp_path):
 @pytest.mark.parametrize("name", ["-r.csv", "--force.csv", "-k", "--help", "- .csv", "~x.csv"])
 @pytest.mark.parametrize("table", ["table.csv", "-table.csv", "-folder/table.csv", "/data/t.csv"])
 def test_names_that_look_like_options(name, table):
-    source = Source(make_parser().parse_args(["explore", "--jobs=1", "--", table]), ["a"])
+    source = Source(PARSER.parse_args(["explore", "--jobs=1", "--", table]), ["a"])
     request = request_of(settings_of([column()], release=name, report=name), source)
     folder = Path(table).parent
     typed = typed_again(request, ["a"])

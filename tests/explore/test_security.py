@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
-from servers import OpenPage, ends_by_a_signal, serve, wait_until
+from servers import PATIENT, OpenPage, ends_by_a_signal, serve, wait_until
 
 pytestmark = pytest.mark.slow  # Servers start slowly.
 
-TABLE = "\n".join(["id,count,size,class", *(f"{i},{i**2 % 97},{i / 8},{i % 2}" for i in range(60))])
+N = 300
+TABLE = "\n".join(["id,count,size,class", *(f"{i},{i**2 % 97},{i / 8},{i % 2}" for i in range(N))])
 TABLE += "\n"
 
 HEADERS = {
@@ -52,26 +53,6 @@ def test_without_the_token_there_is_nothing(visits_server, path):
             assert is_protected(answer)
             assert token not in answer.body.decode()
     assert visits_server.ask("GET", f"/{token}").status == 404
-
-
-def test_what_the_browser_was_started_with_is_valid_once(visits, tmp_path):
-    opened = tmp_path / "opened"
-    with serve(visits, browser=opened) as server:
-        wait_until(lambda: opened.exists() and opened.read_text().endswith("/"))
-        address = urlsplit(opened.read_text())
-        assert address.netloc == server.host
-        assert server.token not in address.path
-        assert server.ask("HEAD", address.path).status == 404
-        assert server.ask("GET", address.path + "api/table").status == 404
-        foreign = {**server.as_page, "Origin": "https://evil.example"}
-        assert server.ask("GET", address.path, headers=foreign).status == 403
-        as_browser = {"Host": server.host, "Sec-Fetch-Site": "none"}
-        answer = server.ask("GET", address.path, headers=as_browser)
-        assert (answer.status, answer.headers["location"]) == (303, f"/{server.token}/")
-        assert is_protected(answer)
-        again = server.ask("GET", address.path, headers=as_browser)
-        assert again.status == 404
-        assert server.token not in again.body.decode() + str(again.headers)
 
 
 @pytest.mark.parametrize(
@@ -316,8 +297,9 @@ def own_server(tmp_path_factory):
     """A server of a table that tests change."""
     path = tmp_path_factory.mktemp("changing") / NAME
     path.write_text(TABLE)
-    with serve(path, "--na", "none") as server:
-        server.path = path
+    opened = tmp_path_factory.mktemp("browser") / "opened"
+    with serve(path, "--na", "none", code=PATIENT, browser=opened) as server:
+        server.path, server.opened = path, opened
         yield server
 
 
@@ -327,6 +309,25 @@ def changing(own_server):
     own_server.path.write_text(TABLE)
     assert own_server.post("reload", {}).status == 200
     return own_server.path
+
+
+def test_what_the_browser_was_started_with_is_valid_once(own_server):
+    server, opened = own_server, own_server.opened
+    wait_until(lambda: opened.exists() and opened.read_text().endswith("/"))
+    address = urlsplit(opened.read_text())
+    assert address.netloc == server.host
+    assert server.token not in address.path
+    assert server.ask("HEAD", address.path).status == 404
+    assert server.ask("GET", address.path + "api/table").status == 404
+    foreign = {**server.as_page, "Origin": "https://evil.example"}
+    assert server.ask("GET", address.path, headers=foreign).status == 403
+    as_browser = {"Host": server.host, "Sec-Fetch-Site": "none"}
+    answer = server.ask("GET", address.path, headers=as_browser)
+    assert (answer.status, answer.headers["location"]) == (303, f"/{server.token}/")
+    assert is_protected(answer)
+    again = server.ask("GET", address.path, headers=as_browser)
+    assert again.status == 404
+    assert server.token not in again.body.decode() + str(again.headers)
 
 
 def test_tokens_differ(visits_server, own_server):
@@ -345,12 +346,12 @@ def test_a_file_that_changes(own_server, changing, write_rows):
         def refusals():
             return [own_server.post("check", settings), page.start("export", settings)]
 
-        changing.write_text(TABLE + "60,7,0.5,a\n")
+        changing.write_text(TABLE + f"{N},7,0.5,a\n")
         for answer in refusals():
             assert answer.status == 409
             assert "has changed since it was read: read it again" in answer.json()["error"]
         table = own_server.post("reload", {}).json()
-        assert table["n_records"] == 61
+        assert table["n_records"] == N + 1
         assert table == own_server.table()
         settings["version"] = table["version"]
         assert own_server.post("check", settings).json()["error"] is None
@@ -399,10 +400,10 @@ def test_a_file_whose_name_need_not_be_unicode(own_server, changing):
 
 
 def test_what_a_server_says_of_jobs_that_fail(own_server, changing):
-    settings = own_server.settings(k=61)
+    settings = own_server.settings(k=N + 1)
     message = own_server.run("preview", settings)
     assert message["state"] == "failed"
-    assert "k=61" in message["error"]
+    assert f"k={N + 1}" in message["error"]
     # The same settings, checked before.
     answer = own_server.post("check", settings).json()
     assert "--na=none" in shlex.split(answer["command"])
