@@ -198,11 +198,11 @@ def _with_control(X: Any, release: Any, control: Any) -> Any:
     return pandas.concat([released, others.set_axis(released.columns, axis=1)])
 
 
-def draw_records(n_records: int, most: int) -> Labels:
-    """All records, or some drawn at random, always the same."""
+def draw_records(n_records: int, most: int, random: Any = None) -> Labels:
+    """All records, or some drawn at random: always the same, unless `random` draws them."""
     if n_records <= most:
         return np.arange(n_records)
-    return np.sort(np.random.RandomState(0).choice(n_records, most, replace=False))
+    return np.sort((random or np.random.RandomState(0)).choice(n_records, most, replace=False))
 
 
 def _place(column: Hashable, names: list[Any]) -> int:

@@ -192,7 +192,7 @@ def _write_report(
                 unchanged=plan.unchanged.assign(**plan.unchanged_numbers),
                 dropped=plan.roles.dropped,
                 target=plan.target(),
-                kinds={column.name: column.kind for column in plan.known},
+                kinds={column.name: column.kind for column in plan.columns},
                 earlier=request.earlier,
                 file=None if is_standard(request.output) else request.output,
                 shuffled=request.shuffle,

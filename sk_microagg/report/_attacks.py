@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, NamedTuple
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
+from numpy.random import RandomState
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
@@ -30,14 +32,16 @@ from sk_microagg.generalization._generalizer import releases_intervals
 from sk_microagg.metrics import membership_inference
 from sk_microagg.metrics._anonymity import number_values, row_classes
 from sk_microagg.metrics._attribute_inference import AttributeAttack, draw_records
+from sk_microagg.metrics._changes import LARGEST_SEED
 from sk_microagg.metrics._disclosure import INTERVAL
 from sk_microagg.metrics._linkage import MOST_PAIRS, link_one_to_one, linkage_of
 from sk_microagg.metrics._pairs import MixedPair, Pair, make_pair
 from sk_microagg.privacy._codes import as_column
 from sk_microagg.privacy._columns import RoleColumns
 
-# Values of more records are not guessed: the standard error of a share is then at most 1.2%.
-MOST_ASKED = 2_000
+# Values of more records are not guessed: the standard error of a share is then at most 1.2%. Of
+# few, not all are, so that nobody knows whether a certain one was.
+MOST_ASKED, SHARE_ASKED = 2_000, 0.8
 
 # Links one to one between more records and rows would take minutes.
 MOST_PAIRS_IN_A_REPORT = MOST_PAIRS // 4
@@ -100,11 +104,13 @@ def measure_attacks(
     names: list[str],
     fewest: int,
     refit: dict[Any, Any],
+    random: RandomState,
     units: Array | None = None,
 ) -> AttackFacts:
     """Attack a release of columns with these names."""
+    refit = {**refit, "pair": pair, "random": random}
     n_records = len(pair.original)
-    asked: Any = draw_records(n_records, MOST_ASKED)
+    asked: Any = draw_records(n_records, min(MOST_ASKED, ceil(SHARE_ASKED * n_records)), random)
     everybody = np.zeros(n_records, dtype=np.intp)
     sensitive = dict(_guessed_columns(refit["roles"]["sensitive"], n_records))
     extras = {name: (values, values, is_line) for name, (values, is_line) in sensitive.items()}
@@ -122,9 +128,9 @@ def measure_attacks(
         guesses=guesses[: len(names)],
         sensitive=guesses[len(names) :],
         n_asked=len(asked),
-        membership=None if refit["target"] is None else measure_membership(**refit, pair=pair),
+        membership=None if refit["target"] is None else measure_membership(**refit),
         compared=compare_with_others(
-            **refit, pair=pair, fewest=fewest, units=units, names=names, most=most, others=sensitive
+            **refit, fewest=fewest, units=units, names=names, most=most, others=sensitive
         ),
     )
 
@@ -204,12 +210,12 @@ def target_of(target: Any, X: TableLike, unchanged: Any, estimator: Any) -> Any:
 
 
 def measure_membership(
-    X: Any, estimator: Any, target: Any, pair: Pair, roles: dict[Any, Any]
+    X: Any, estimator: Any, target: Any, roles: dict[Any, Any], pair: Pair, random: RandomState
 ) -> MembershipFacts:
     """Train forests on one half of the records and on its release; attack both."""
     name = getattr(target, "name", None)
     name = "the target" if name is None else shown_name(name)
-    members, others = _halves(target, roles["unit"])
+    members, others = _halves(target, roles["unit"], random)
     if len(members) < max(FEWEST_MEMBERS, estimator.k):
         return MembershipFacts(name, len(members), None, None, "there are too few records")
     known = np.concatenate([members, others])
@@ -227,9 +233,10 @@ def measure_membership(
     points = _points(pair.original, pair)
     known = points[members], y_in, points[others], y_out
     forest = RandomForestRegressor if are_numbers else RandomForestClassifier
-    forest = forest(N_TREES, random_state=0)
+    seed = random.randint(LARGEST_SEED)
+    forest = forest(N_TREES, random_state=seed)
     attacks = [
-        membership_inference(clone(forest).fit(rows, y_in), *known, random_state=0)
+        membership_inference(clone(forest).fit(rows, y_in), *known, random_state=seed)
         for rows in (points[members], _points(released, pair))
     ]
     return MembershipFacts(name, len(members), attacks[0], attacks[1])
@@ -246,13 +253,13 @@ class ComparedFacts:
 
 
 def compare_with_others(
-    X, estimator, target, roles, pair, fewest, units, names, most, others
+    X, estimator, target, roles, pair, random, fewest, units, names, most, others
 ) -> ComparedFacts:
     """Hold people out, anonymize the others in the same way, and attack both.
 
     `most` are the places of the columns to guess, and `others` are sensitive columns.
     """
-    members, held_out = _held_out(len(pair.original), units)
+    members, held_out = _held_out(len(pair.original), units, random)
     n_members, n_others = len(members), len(held_out)
     if n_others < FEWEST_OTHERS or n_members < estimator.k:
         return ComparedFacts([], n_members, n_others, "there are too few records")
@@ -262,7 +269,7 @@ def compare_with_others(
     except ValueError:
         reason = "a part of the records cannot be anonymized in the same way"
         return ComparedFacts([], n_members, n_others, reason)
-    asked = draw_records(n_members, MOST_ASKED)
+    asked = draw_records(n_members, MOST_ASKED, random)
     people = take_units(units, np.concatenate([members[asked], held_out]))
 
     def compared(goal, column, attacker, hits, by_chance, is_member):
@@ -275,10 +282,10 @@ def compare_with_others(
         return Attack(goal, column, attacker, *shares, due_to_release(*shares[:2]))
 
     of_sample = take_units(units, members), take_units(units, held_out)
-    found = [_singling_out(both, n_others, *of_sample)]
+    found = [_singling_out(both, n_others, random, *of_sample)]
     if len(pair.names) > 1:
         attack = AttributeAttack(both, asked, n_others)
-        hits, by_chance = _linked(attack, getattr(estimator, "n_jobs", None))
+        hits, by_chance = _linked(attack, random, getattr(estimator, "n_jobs", None))
         found.append(compared("linkability", None, None, hits, by_chance, attack.is_member))
     extras = {
         name: (values[members], values[np.concatenate([members, held_out])], is_line)
@@ -289,10 +296,10 @@ def compare_with_others(
     return ComparedFacts(found, n_members, n_others)
 
 
-def _held_out(n_records, units):
+def _held_out(n_records, units, random):
     """Members and others, both at random; all records of a person are on one side."""
     person_of = np.arange(n_records) if units is None else units
-    rank = np.random.RandomState(1).permutation(int(person_of.max()) + 1)[person_of]
+    rank = random.permutation(int(person_of.max()) + 1)[person_of]
     order = np.argsort(rank, kind="stable")
     n_others = min(int(SHARE_OF_OTHERS * n_records), MOST_OTHERS)
     most = int(n_others / SHARE_OF_OTHERS)
@@ -340,7 +347,7 @@ def wilson(share: float, n: int) -> tuple[float, float]:
     return round(max(center - half, 0.0), 2), round(min(center + half, 1.0), 2)
 
 
-def _linked(attack, n_jobs):
+def _linked(attack, random, n_jobs):
     """Whether two halves of what is known of a person lead to one row; and those of two people."""
     halves = [list(range(start, len(attack.names), 2)) for start in (0, 1)]
     classes = [attack.classes_by(half) for half in halves]
@@ -349,13 +356,12 @@ def _linked(attack, n_jobs):
     first, second = (
         attack.nearest_by(half, own, n_jobs) for half, own in zip(halves, classes, strict=True)
     )
-    shuffled = np.random.RandomState(0).permutation(second)
+    shuffled = random.permutation(second)
     return np.isin(first * n_second + second, rows), np.isin(first * n_second + shuffled, rows)
 
 
-def _singling_out(both, n_others, units, others):
+def _singling_out(both, n_others, random, units, others):
     """How many predicates of a released row are true of one person, in samples of one size."""
-    random = np.random.RandomState(0)
     columns = list(both.columns())
     middles = [np.nanmedian(released) if is_line else None for _, released, is_line in columns]
     n_rows = len(both.released) - n_others
@@ -394,11 +400,11 @@ def _is_true_of_one(values_of, units, middles, chosen, cuts):
     return len(np.unique(units[is_true])) == 1
 
 
-def _halves(target, unit):
+def _halves(target, unit, random):
     """Members and as many others, both at random; of a person, all records or nearly none."""
     is_known = ~missing_cells(target)
     person_of = np.arange(len(is_known)) if unit is None else number_values(as_column(unit))
-    rank_of_person = np.random.RandomState(0).permutation(person_of.max() + 1)
+    rank_of_person = random.permutation(person_of.max() + 1)
     order = np.argsort(rank_of_person[person_of], kind="stable")
     order = order[is_known[order]]
     n_members = min(len(order) // 2, MOST_MEMBERS)

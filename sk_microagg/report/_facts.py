@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import zip_longest
+from math import isclose
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from numpy.random import MT19937, RandomState
 from sklearn.utils import _safe_indexing
 
 from sk_microagg._model._fitted_groups import release_of
@@ -56,7 +58,7 @@ from sk_microagg.metrics._pairs import MixedPair
 from sk_microagg.report._attacks import measure_attacks
 from sk_microagg.report._scenario import IdentityRisks
 from sk_microagg.report._sensitive import facts_beyond_k, within_strata
-from sk_microagg.report._utility import analyze, measure_utility
+from sk_microagg.report._utility import analyze, measure_utility, rounded, step_above
 
 
 class Facts(SimpleNamespace):
@@ -113,6 +115,15 @@ class Facts(SimpleNamespace):
         return homogeneity_lines(self.homogeneous, self.n_records, self.k, most=None)
 
 
+def new_random() -> RandomState:
+    """Draws of one report, which nobody can repeat; tests replace this function.
+
+    The state comes from the operating system and is kept nowhere: an intruder who knew the draws
+    and all records but one could try values of the last one until every figure agrees.
+    """
+    return RandomState(MT19937())
+
+
 def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about):
     """Measure a release; `X` and `release` have the same shape.
 
@@ -134,20 +145,23 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
         losses, mixed = measure_any_kind(pair, estimator, about["kinds"], units)
     else:
         losses, numbers = measure_numbers(pair)
+    loss = float(loss_of_release(estimator))
+    if pair is not None:
+        loss, losses = losses_in_steps(loss, losses, pair)
     # Finding equal rows takes time: it is done once, not once per metric.
     classes = row_classes(release, "release") if pair is None else pair.classes
     class_sizes = np.bincount(classes)
     shown = [shown_name(name) for name in names]
     # Before what takes time: these may raise.
     quick = {
-        "roles": _roles(shown, estimator, mixed, about, scenario),
+        "roles": _roles(shown, columns, estimator, mixed, about, scenario),
         "published": _published(about),
         "joint": _joint(X, release, estimator, about),
         "analyses": _analyses(formulas, pair, unchanged, fewest, units),
     }
     beyond_k = facts_beyond_k(classes, estimator, **roles, weight=about["weight"], amounts=X)
     about_unchanged, together = measure_unchanged(X, names, classes, unchanged, **roles)
-    original = row_classes(X, "X")
+    original, random = row_classes(X, "X"), new_random()
     return Facts(
         **quick,
         names=shown,
@@ -158,7 +172,7 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
         fewest=fewest,
         level=int(class_sizes.min()),
         n_distinct=len(class_sizes),
-        loss=float(loss_of_release(estimator)),
+        loss=loss,
         column_losses=losses,
         unique_before=share_of_people(_is_unique(original), units),
         unique_after=share_of_people(_is_unique(classes), units),
@@ -171,8 +185,8 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
         unchanged=about_unchanged,
         attacks=None
         if pair is None
-        else measure_attacks(pair, estimator, shown, fewest, refit, units),
-        utility=None if pair is None else measure_utility(pair, shown, fewest, units),
+        else measure_attacks(pair, estimator, shown, fewest, refit, random, units),
+        utility=None if pair is None else measure_utility(pair, shown, fewest, random, units),
         scenario=None if scenario is None else scenario.as_dict(),
         risks=(
             IdentityRisks.measure(original, about["weight"], units, fewest),
@@ -260,15 +274,23 @@ def _texts(column):
     return cells
 
 
-def _roles(shown, estimator, mixed, about, scenario):
+def _roles(shown, columns, estimator, mixed, about, scenario):
     """Each column with its role, what was done to it, and the reason that was given."""
     reasons = {} if scenario is None else scenario.reasons
     reasons = {shown_name(name): text for name, text in reasons.items()}
     kinds = dict(zip(shown, mixed.kinds, strict=True)) if mixed is not None else {}
     has_weights = isinstance(estimator, TableAggregator) and about["weight"] is not None
+    kinds |= {
+        name: "empty"
+        for name, column in zip(shown, columns, strict=True)
+        if missing_cells(column).all()
+    }
+    # Some were left out of the estimator, as empty ones are in the command line.
+    left_out = {shown_name(name): kind for name, kind in (about["kinds"] or {}).items()}
+    kinds |= {name: kind for name, kind in left_out.items() if kind == "empty"}
     found = [
         (name, "quasi-identifier", _technique(estimator, kinds.get(name, "number"), has_weights))
-        for name in shown
+        for name in dict.fromkeys([*shown, *kinds])
     ]
     names = {role: _names(about[role]) for role in ("sensitive", "strata", "weight", "unit")}
     words = {"sensitive": "sensitive", "strata": "stratum", "weight": "weight"}
@@ -291,6 +313,8 @@ def _roles(shown, estimator, mixed, about, scenario):
 
 
 def _technique(estimator, kind, has_weights):
+    if kind == "empty":
+        return "none: all cells are missing"
     if releases_intervals(estimator):
         return "generalized to a category or interval that covers the group"
     if kind in ("category", "hierarchy", "boolean"):
@@ -350,6 +374,30 @@ def measure_risk(pair, estimator, units=None):
 def _shares(masks, units):
     """Shares of all records, not of known values: those that stand for few are not shown."""
     return [share_of_people(mask, units) for mask in masks]
+
+
+def losses_in_steps(loss, losses, pair):
+    """The loss and those of columns, so coarse that they tell no number better than a guess does.
+
+    A guess may be wrong by a tenth of a deviation; the largest change of a loss by so much is its
+    step. A loss that is not 0 is at least a step.
+    """
+    changes = np.zeros(len(losses))
+    for j, (values, released, is_line) in enumerate(pair.columns()):
+        known = ~np.isnan(values + released)
+        if is_line and known.any() and (spread := values[known].std()):
+            deviations, errors = values - values[known].mean(), values - released
+            slopes = (errors - losses[j] * deviations)[known] / spread
+            changes[j] = 2 * INTERVAL * np.abs(slopes).max() / len(slopes)
+    # If all columns weigh the same, each change counts as that of one of them.
+    n_equal = len(losses) if isclose(np.mean(losses), loss) else 1
+
+    def in_steps(value, change):
+        step = step_above(change)
+        return min(max(rounded(value, step), step), 1.0) if value else 0.0
+
+    both = zip(losses, changes, strict=True)
+    return in_steps(loss, changes.max() / n_equal), np.array([in_steps(*each) for each in both])
 
 
 def measure_numbers(pair):

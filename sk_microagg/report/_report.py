@@ -224,7 +224,7 @@ def make_report(
           anonymized ones; `dropped`: names of columns that are not released.
         - `command`: the shell command that made the release, shown instead of Python code.
         - `kinds`: what columns hold, by their names, if the estimator was fitted on something else,
-          such as dates that had been turned into numbers.
+          such as dates that had been turned into numbers, or without columns that are "empty".
 
     Returns
     -------

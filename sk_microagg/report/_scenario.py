@@ -52,7 +52,7 @@ class Scenario:
 
     threshold : float, default=0.09
         Largest acceptable risk that a person is re-identified, above 0 and at most 1. 0.09 is what
-        policy 0070 of the European Medicines Agency and Health Canada ask of public releases; it
+        guidance on policy 0070 of the European Medicines Agency and Health Canada recommend; it
         needs groups of at least 12.
 
     justification : str or None, default=None
@@ -143,7 +143,7 @@ class Scenario:
         """What a report says of it, apart from the reasons, which it says by column."""
         why = self.justification
         if why is None and self.threshold == THRESHOLD:
-            why = "asked of public releases by EMA policy 0070 and Health Canada"
+            why = "recommended for public releases by EMA (policy 0070) and Health Canada"
         return {
             "recipient": self.recipient,
             "release_model": RELEASE_MODELS[self.release_model],

@@ -16,6 +16,7 @@ from math import ceil, isfinite, log10
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
 from scipy.stats import t as student
 from sklearn.tree import DecisionTreeClassifier
 
@@ -24,6 +25,7 @@ from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg._utils._typing import Array, Floats
 from sk_microagg.metrics import propensity_mse
 from sk_microagg.metrics._attribute_inference import draw_records
+from sk_microagg.metrics._changes import LARGEST_SEED
 from sk_microagg.metrics._pairs import Pair, standard_deviations
 
 # Steps are these times a power of 10.
@@ -141,7 +143,9 @@ def largest_change(influence: Floats, units: Array | None) -> float:
     return float(np.abs(influence).max(initial=0.0))
 
 
-def measure_utility(pair: Pair, names: list[str], fewest: int, units: Array | None) -> UtilityFacts:
+def measure_utility(
+    pair: Pair, names: list[str], fewest: int, random: RandomState, units: Array | None
+) -> UtilityFacts:
     """Measure a release of averages, in columns with at least `fewest` known values."""
     on_a_line = [
         (name, before, after)
@@ -154,7 +158,9 @@ def measure_utility(pair: Pair, names: list[str], fewest: int, units: Array | No
         for name, before, after in compress(on_a_line, shown)
     ]
     tables, names = [X[:, shown] for X in pair.numbers()], [one.name for one in columns]
-    return UtilityFacts(propensity_ratio(pair), columns, _correlations(tables, names, units))
+    return UtilityFacts(
+        propensity_ratio(pair, random), columns, _correlations(tables, names, units)
+    )
 
 
 def _moments(values: Floats, released: Floats, units: Array | None) -> tuple[Rounded, Rounded]:
@@ -202,25 +208,25 @@ def _standardized(X: Floats) -> Floats:
     return (X - X.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
 
 
-def propensity_ratio(pair: Pair) -> float:
+def propensity_ratio(pair: Pair, random: RandomState) -> float:
     """How well a tree tells released rows from original ones, over how well it does by chance.
 
     By chance, each record and its released row are exchanged or not: they cannot be told apart.
     """
-    rows = draw_records(len(pair.original), MOST_ROWS)
+    rows = draw_records(len(pair.original), MOST_ROWS, random)
     tables = [
         points.matrix.toarray() if isinstance(points, SparsePoints) else points
         for points in (pair.points(rows), pair.released_points(rows))
     ]
-    tree = DecisionTreeClassifier(min_samples_leaf=ROWS_PER_LEAF, random_state=0)
+    seed = random.randint(LARGEST_SEED)
+    tree = DecisionTreeClassifier(min_samples_leaf=ROWS_PER_LEAF, random_state=seed)
     folds = min(5, len(rows))
     if folds < 2:
         return 1.0
 
     def error(X: Floats, release: Floats) -> float:
-        return propensity_mse(X, release, estimator=tree, cv=folds, random_state=0)
+        return propensity_mse(X, release, estimator=tree, cv=folds, random_state=seed)
 
-    random = np.random.RandomState(0)
     nulls = []
     for _ in range(N_NULLS):
         swap = random.randint(2, size=(len(rows), 1)) == 1

@@ -1,13 +1,17 @@
 """Figures of a report, for an intruder who knows all records but one value."""
 
 import json
+from copy import copy
+from itertools import count
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import mannwhitneyu
 
 from sk_microagg import MicroAggregator, TableAggregator
-from sk_microagg.report import make_report
+from sk_microagg.metrics import _attribute_inference
+from sk_microagg.report import _facts, _report, _utility, make_report
 from sk_microagg.report._utility import _moments, analyze
 
 # Changes of the unknown value that are tried, in standard deviations of its column.
@@ -88,7 +92,7 @@ def test_a_value_that_few_people_have_is_not_told(n_known):
 
 
 # Changes of a value that are tried on whole reports, in standard deviations.
-STEPS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
+STEPS = (0.02, 0.05, 0.1, 0.25, 0.5)
 
 
 def leaves(document, path=""):
@@ -101,24 +105,65 @@ def leaves(document, path=""):
         yield path, document
 
 
-def widths_of(aggregator, X, release):
+def releases(n_records, seeds):
+    """Tables whose first record is attacked, with their releases; y is the first column."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        n = (100, 300)[seed % 2]
+        a, b = rng.normal(size=(2, n)) if seed % 4 < 2 else rng.lognormal(size=(2, n))
+        X = pd.DataFrame({"y": a - 0.5 * b + rng.normal(size=n), "a": a, "b": b})
+        for record in rng.choice(n, n_records, replace=False):
+            order = np.r_[record, np.delete(np.arange(n), record)]
+            table = X.iloc[order].reset_index(drop=True)
+            aggregator = MicroAggregator(k=5, refiner=None)
+            release = aggregator.fit_transform(table)
+            assert np.isclose(aggregator.information_loss_, loss_of(table, release))
+            yield (seed, record), aggregator, table, release
+
+
+def loss_of(X, release):
+    return np.mean(((X - release) ** 2).sum() / ((X - X.mean()) ** 2).sum())
+
+
+def figures_of(aggregator, X, release, change=0.0):
+    """Figures of a report that are the same in all reports, and those that are drawn."""
+    X = X.copy()
+    X.iloc[0, 0] += change * X["y"].std()
+    # A report has the loss from the estimator, which the intruder computes again.
+    aggregator = copy(aggregator)
+    aggregator.information_loss_ = loss_of(X, release)
+    report = make_report(aggregator, X, release, analysis="y ~ a + b", scenario={}).to_dict()
+    drawn = [report["utility"].pop("propensity_ratio"), report.pop("attacks")]
+    return dict(leaves(report)), dict(leaves(drawn))
+
+
+def widths_of(*arguments):
     """By the place of a figure, how many values of a record agree with it, in deviations."""
-    documents = {}
-    for change in (0.0, *STEPS, *(-step for step in STEPS)):
-        other = X.copy()
-        other.iloc[0, 0] += change * X["y"].std()
-        report = make_report(aggregator, other, release, analysis="y ~ a + b", scenario={})
-        documents[change] = dict(leaves(report.to_dict()))
+    changes = (0.0, *STEPS, *(-step for step in STEPS))
+    found = {change: figures_of(*arguments, change)[0] for change in changes}
     return {
         path: sum(
-            next((s for s in STEPS if documents[sign * s].get(path) != true), STEPS[-1])
+            next((s for s in STEPS if found[sign * s].get(path) != true), STEPS[-1])
             for sign in (-1, 1)
         )
-        for path, true in documents[0.0].items()
+        for path, true in found[0.0].items()
     }
 
 
+@pytest.fixture
+def fast(monkeypatch):
+    monkeypatch.setattr(_report, "render", lambda *_, **__: "")
+    monkeypatch.setattr(_attribute_inference, "N_TREES", 5)
+
+
+@pytest.fixture
+def seeded(monkeypatch):
+    """Draw the same in each run of a test, and something else in each report."""
+    monkeypatch.setattr(_facts, "new_random", map(np.random.RandomState, count()).__next__)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("fast")
 @pytest.mark.parametrize(
     ("n_tables", "n_records"),
     [(2, 2), pytest.param(20, 20, marks=pytest.mark.release)],
@@ -126,24 +171,65 @@ def widths_of(aggregator, X, release):
 )
 def test_no_figure_of_a_whole_report_gives_a_value(monkeypatch, n_tables, n_records):
     # An intruder knows the release and all other values, and tries values until the report agrees.
-    monkeypatch.setattr("sk_microagg.report._report.render", lambda *_, **__: "")
-    monkeypatch.setattr("sk_microagg.metrics._attribute_inference.N_TREES", 5)
-    for seed in range(n_tables):
-        rng = np.random.default_rng(seed)
-        n = (100, 300)[seed % 2]
-        a, b = rng.normal(size=(2, n)) if seed % 4 < 2 else rng.lognormal(size=(2, n))
-        X = pd.DataFrame({"y": a - 0.5 * b + rng.normal(size=n), "a": a, "b": b})
-        for record in rng.choice(n, n_records, replace=False):
-            # The record that is attacked comes first.
-            order = np.r_[record, np.delete(np.arange(n), record)]
-            table = X.iloc[order].reset_index(drop=True)
-            aggregator = MicroAggregator(k=5, refiner=None)
-            release = aggregator.fit_transform(table)
-            widths = widths_of(aggregator, table, release)
-            # What a report calls a guess is within a tenth of a deviation.
-            assert min(widths.values()) >= 0.1, (seed, record, min(widths, key=widths.get))
-            finer = [
-                p for p in widths if p.startswith(("/utility/col", "/utility/cor", "/analyses"))
-            ]
-            assert finer
-            assert min(map(widths.get, finer)) >= 0.5
+    monkeypatch.setattr(_facts, "measure_attacks", lambda *_: None)
+    monkeypatch.setattr(_utility, "propensity_ratio", lambda *_: 1.0)
+    for place, *known in releases(n_records, range(n_tables)):
+        widths = widths_of(*known)
+        # What a report calls a guess is within a tenth of a deviation.
+        assert min(widths.values()) >= 0.1, (place, min(widths, key=widths.get))
+        finer = [
+            path
+            for path in widths
+            if path.startswith(("/utility/col", "/utility/cor", "/analyses"))
+            and not path.endswith("/overlap")  # It follows from two intervals.
+        ]
+        assert finer
+        assert min(map(widths.get, finer)) >= 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("fast", "seeded")
+@pytest.mark.parametrize(
+    ("n_tables", "n_records", "n_reports"),
+    [(1, 1, 10), pytest.param(10, 2, 20, marks=pytest.mark.release)],
+    ids=["thinned", "full"],
+)
+def test_no_drawn_figure_of_a_whole_report_tells_values_apart(n_tables, n_records, n_reports):
+    # The intruder does not know what was drawn. Reports that he makes with draws of his own do not
+    # tell the true value from one that is a whole deviation away.
+    p_values = {}
+    for place, *known in releases(n_records, range(1, 2 * n_tables, 2)):
+        true, other = (
+            [figures_of(*known, change) for _ in range(n_reports)] for change in (0.0, 1.0)
+        )
+        assert all(fixed == true[0][0] for fixed, _ in true)
+        for path in {path for _, drawn in true + other for path in drawn}:
+            values = [in_order(drawn.get(path)) for _, drawn in true + other]
+            ranks = [sorted(values).index(value) for value in values]
+            if len({*ranks}) > 1:
+                both = ranks[:n_reports], ranks[n_reports:]
+                p_values[place, path] = mannwhitneyu(*both, method="asymptotic").pvalue
+    assert len(p_values) >= 30 * n_tables * n_records
+    least = min(p_values, key=p_values.get)
+    assert p_values[least] * len(p_values) >= 0.01, least
+
+
+def in_order(figure):
+    """A key that sorts numbers by their size, after figures that are not shown, and words."""
+    text = str(figure).rstrip("%")
+    return (text, 0.0) if text.strip("0123456789.") else ("number", float(text))
+
+
+@pytest.mark.usefixtures("fast")
+def test_draws_that_an_intruder_can_repeat_would_give_it(monkeypatch):
+    monkeypatch.setattr(_facts, "new_random", lambda: np.random.RandomState(0))
+    _, *known = next(releases(8, [3]))
+    assert figures_of(*known)[1] != figures_of(*known, 0.02)[1]
+
+
+def test_draws_cannot_be_repeated():
+    draws = []
+    for _ in range(2):
+        np.random.seed(0)  # noqa: NPY002
+        draws.append(_facts.new_random().randint(1 << 30, size=4).tolist())
+    assert draws[0] != draws[1]

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import RandomState
 from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
@@ -33,6 +34,11 @@ def small_halves(monkeypatch):
     monkeypatch.setattr(_attacks, "N_TREES", 20)
 
 
+@pytest.fixture
+def all_are_asked(monkeypatch):
+    monkeypatch.setattr(_attacks, "SHARE_ASKED", 1.0)
+
+
 def numbers(n=200):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
@@ -57,7 +63,7 @@ def share(cell):
 
 
 @pytest.mark.slow
-def test_identity_and_attributes_of_numbers(report):
+def test_identity_and_attributes_of_numbers(report, all_are_asked):
     X = numbers()
     page, release = report(X, MicroAggregator(K))
     linkage = record_linkage(X, release)
@@ -75,7 +81,7 @@ def test_identity_and_attributes_of_numbers(report):
 
 
 @pytest.mark.slow
-def test_attributes_of_any_kind_as_shares_of_all_records(report):
+def test_attributes_of_any_kind_as_shares_of_all_records(report, all_are_asked):
     X = people()[["age", "ward"]]
     page, release = report(X, TableAggregator(K))
     for name in X.columns:
@@ -100,7 +106,7 @@ def test_of_many_records_some_are_asked_about(report, monkeypatch):
 
 
 @pytest.mark.slow
-def test_figures_that_stand_for_few_records_are_not_shown(report):
+def test_figures_that_stand_for_few_records_are_not_shown(report, all_are_asked):
     rng = np.random.default_rng(0)
     X = np.column_stack([np.arange(60.0), rng.permutation(60)])
     page, release = report(X, MicroAggregator(20))
@@ -153,14 +159,14 @@ def test_columns_of_any_kind_and_roles(report, small_halves, estimator):
 
 def test_records_of_one_person_are_on_the_same_side():
     unit = np.repeat(np.arange(50), 4)
-    members, others = _attacks._halves(np.zeros(200), unit)
+    members, others = _attacks._halves(np.zeros(200), unit, RandomState(0))
     assert len(members) == len(others) == 100
     assert not {*unit[members]} & {*unit[others]}
 
 
 def test_records_without_a_target_are_left_out():
     target = np.array(["a", None] * 50, dtype=object)
-    members, others = _attacks._halves(target, None)
+    members, others = _attacks._halves(target, None, RandomState(0))
     assert {*members % 2} == {*others % 2} == {0}
 
 
@@ -173,8 +179,9 @@ def test_too_few_records(report):
 def membership(X, target):
     aggregator = MicroAggregator(K, refiner=None)
     roles = dict.fromkeys(("sensitive", "unit", "strata"))
+    random = RandomState(0)
     target = _attacks.target_of(target, X, None, aggregator)
-    return _attacks.measure_membership(X, aggregator, target, Pair(X, X), roles)
+    return _attacks.measure_membership(X, aggregator, target, roles, Pair(X, X), random)
 
 
 @pytest.mark.slow

@@ -253,3 +253,17 @@ def test_earlier_releases_in_python():
     release = without.fit_transform(PEOPLE)
     with pytest.raises(ValueError, match=r"^earlier needs unit"):
         make_report(without, PEOPLE, release, earlier=[(PEOPLE, PEOPLE["id"])])
+
+
+def test_columns_without_a_value_are_listed(write, tmp_path, release):
+    table = PEOPLE[["age", "town"]].assign(room=np.nan)
+    aggregator = TableAggregator(k=K, refiner=None)
+    write("in.csv", table.to_csv(index=False))
+    settings = {"k": K, "refiner": "none", "report": tmp_path / "report.json"}
+    release(tmp_path / "in.csv", tmp_path / "out.csv", **settings)
+    in_python = make_report(aggregator, table, aggregator.fit_transform(table)).to_dict()
+    for found in (json.loads((tmp_path / "report.json").read_text(encoding="utf-8")), in_python):
+        columns = {column["name"]: column for column in found["columns"]}
+        assert [*columns] == ["age", "town", "room"]
+        assert columns["room"]["role"] == columns["age"]["role"]
+        assert columns["room"]["technique"] == "none: all cells are missing"
