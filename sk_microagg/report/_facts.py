@@ -377,27 +377,23 @@ def _shares(masks, units):
 
 
 def losses_in_steps(loss, losses, pair):
-    """The loss and those of columns, so coarse that they tell no number better than a guess does.
+    """The loss and those of columns, in steps of what they change if a number is wrongly guessed.
 
-    A guess may be wrong by a tenth of a deviation; the largest change of a loss by so much is its
-    step. A loss that is not 0 is at least a step.
+    A guess may be wrong by a tenth of a deviation. A loss that is not 0 is at least a step.
     """
     changes = np.zeros(len(losses))
     for j, (values, released, is_line) in enumerate(pair.columns()):
         known = ~np.isnan(values + released)
         if is_line and known.any() and (spread := values[known].std()):
-            deviations, errors = values - values[known].mean(), values - released
-            slopes = (errors - losses[j] * deviations)[known] / spread
-            changes[j] = 2 * INTERVAL * np.abs(slopes).max() / len(slopes)
+            slopes = values - released - losses[j] * (values - values[known].mean())
+            changes[j] = 2 * INTERVAL * np.abs(slopes[known]).max() / (spread * known.sum())
     # If all columns weigh the same, each change counts as that of one of them.
-    n_equal = len(losses) if isclose(np.mean(losses), loss) else 1
-
-    def in_steps(value, change):
-        step = step_above(change)
-        return min(max(rounded(value, step), step), 1.0) if value else 0.0
-
-    both = zip(losses, changes, strict=True)
-    return in_steps(loss, changes.max() / n_equal), np.array([in_steps(*each) for each in both])
+    of_all = changes.max() / (len(losses) if isclose(np.mean(losses), loss) else 1)
+    found = [
+        min(max(rounded(one, step), step), 1.0) if one else 0.0
+        for one, step in zip([loss, *losses], map(step_above, [of_all, *changes]), strict=True)
+    ]
+    return found[0], np.array(found[1:])
 
 
 def measure_numbers(pair):
@@ -422,9 +418,7 @@ def measure_any_kind(pair, estimator, kinds=None, units=None):
         hidden = space.single_values(space.missing(numbers), labels)[:2]
         sums = space.sums_of_squares(numbers, labels, hidden)
         losses = {name: loss_share(*sum_and_total) for name, sum_and_total in sums.items()}
-    found = getattr(estimator, "kinds_", None)
-    if found is None:
-        found = {column.name: column.kind for column in pair.encoder.columns}
+    found = getattr(estimator, "kinds_", {c.name: c.kind for c in pair.encoder.columns})
     kinds = {**found, **(kinds or {})}
     before, after = (
         _shares([np.asarray(is_missing(table[name])) for name in table.columns], units)
