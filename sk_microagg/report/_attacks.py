@@ -95,7 +95,6 @@ class AttackFacts:
     n_asked: int
     membership: object
     compared: object
-    interval_width: float = INTERVAL
 
 
 def measure_attacks(

@@ -136,13 +136,15 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
     names = column_names(X)
     if not hasattr(X, "columns"):
         names = [*map(str, getattr(estimator, "feature_names_in_", names))]
+    empty = (name for name, cells in zip(names, columns, strict=True) if missing_cells(cells).all())
+    kinds = dict(about["kinds"] or {}) | dict.fromkeys(empty, "empty")
     numbers = mixed = None
     units = units_of(about["unit"], len(columns[0]))
     fewest = fewest_records(estimator.k, units)
     if releases_intervals(estimator):
         losses = _generalization_losses(X, release, estimator)
     elif isinstance(pair, MixedPair):
-        losses, mixed = measure_any_kind(pair, estimator, about["kinds"], units)
+        losses, mixed = measure_any_kind(pair, estimator, kinds, units)
     else:
         losses, numbers = measure_numbers(pair)
     loss = float(loss_of_release(estimator))
@@ -154,7 +156,7 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
     shown = [shown_name(name) for name in names]
     # Before what takes time: these may raise.
     quick = {
-        "roles": _roles(shown, columns, estimator, mixed, about, scenario),
+        "roles": _roles(shown, kinds, estimator, mixed, about, scenario),
         "published": _published(about),
         "joint": _joint(X, release, estimator, about),
         "analyses": _analyses(formulas, pair, unchanged, fewest, units),
@@ -274,20 +276,14 @@ def _texts(column):
     return cells
 
 
-def _roles(shown, columns, estimator, mixed, about, scenario):
+def _roles(shown, known_kinds, estimator, mixed, about, scenario):
     """Each column with its role, what was done to it, and the reason that was given."""
     reasons = {} if scenario is None else scenario.reasons
     reasons = {shown_name(name): text for name, text in reasons.items()}
     kinds = dict(zip(shown, mixed.kinds, strict=True)) if mixed is not None else {}
     has_weights = isinstance(estimator, TableAggregator) and about["weight"] is not None
-    kinds |= {
-        name: "empty"
-        for name, column in zip(shown, columns, strict=True)
-        if missing_cells(column).all()
-    }
-    # Some were left out of the estimator, as empty ones are in the command line.
-    left_out = {shown_name(name): kind for name, kind in (about["kinds"] or {}).items()}
-    kinds |= {name: kind for name, kind in left_out.items() if kind == "empty"}
+    # Some may have been left out of the estimator.
+    kinds |= {shown_name(name): kind for name, kind in known_kinds.items() if kind == "empty"}
     found = [
         (name, "quasi-identifier", _technique(estimator, kinds.get(name, "number"), has_weights))
         for name in dict.fromkeys([*shown, *kinds])
@@ -409,7 +405,7 @@ def measure_numbers(pair):
     return losses, SimpleNamespace(changes=changes, correlations=correlations)
 
 
-def measure_any_kind(pair, estimator, kinds=None, units=None):
+def measure_any_kind(pair, estimator, kinds, units=None):
     """Return the loss of each column, its kind and its gaps; `kinds` as in `make_report`."""
     losses = getattr(estimator, "column_losses_", None)
     if losses is None:
@@ -419,7 +415,7 @@ def measure_any_kind(pair, estimator, kinds=None, units=None):
         sums = space.sums_of_squares(numbers, labels, hidden)
         losses = {name: loss_share(*sum_and_total) for name, sum_and_total in sums.items()}
     found = getattr(estimator, "kinds_", {c.name: c.kind for c in pair.encoder.columns})
-    kinds = {**found, **(kinds or {})}
+    kinds = {**found, **kinds}
     before, after = (
         _shares([np.asarray(is_missing(table[name])) for name in table.columns], units)
         for table in (pair.original, pair.released)

@@ -228,10 +228,10 @@ def _by_unchanged(facts):
 
 
 def short(name):
-    """A name that may be long; one in quotes keeps the closing one."""
+    """A name that may be long; a quote at its end stays."""
     if len(name) <= LONGEST_NAME:
         return name
-    end = f"…{name[-1]}" if name[0] == name[-1] and name[0] in QUOTES else "…"
+    end = f"…{name[-1]}" if name[-1] in QUOTES else "…"
     return name[: LONGEST_NAME - len(end)] + end
 
 

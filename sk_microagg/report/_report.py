@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from sk_microagg._bound import Certificate
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._tables import as_table, check_report_extra, columns_of
-from sk_microagg._utils._typing import DataFrame, Estimator, FilePath, TableLike
+from sk_microagg._utils._typing import Estimator, FilePath, TableLike
 from sk_microagg._utils._validation import check_number, check_option
 from sk_microagg._utils._writing import check_page_name, released_file
 from sk_microagg.encoding._frames import Frame
@@ -147,7 +147,9 @@ class Report:
             with released_file(path, readers_of) as draft:
                 draft.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise OSError(f"path={str(path)!r} cannot be written: {_reason(error)}.") from error
+            cause = error.__cause__ or error
+            why = getattr(cause, "strerror", None) or cause
+            raise OSError(f"path={str(path)!r} cannot be written: {why}.") from error
         return path
 
     def _repr_html_(self) -> str:
@@ -252,7 +254,10 @@ def make_report(
     learn from them about the last one: then do not publish them.
 
     Of 250 records or more, a fifth is held out, and the others, at most 4000, are anonymized once
-    more: attacks are compared with what they achieve on people who are not in the table.
+    more: attacks are compared with what they achieve on people who are not in the table. Who is
+    attacked and held out is drawn anew for each report, whatever `random_state` is, so that nobody
+    who knows all other records can repeat it: success of attacks and the ratio of propensity scores
+    differ a little between reports of one release. Publish one.
 
     Matplotlib and Jinja2 are needed: `pip install 'sk-microagg[report]'`.
 
@@ -298,7 +303,9 @@ def make_report(
     if pair is None:
         X, release = _generalized_columns(X, release, estimator)
     elif isinstance(pair, MixedPair):
-        X, release = (_with_names(table) for table in (pair.original, pair.released))
+        # Columns that came as an array have names here, too.
+        named = [f"x{name}" if isinstance(name, int) else name for name in pair.original.columns]
+        X, release = (part.set_axis(named, axis=1) for part in (pair.original, pair.released))
     formulas = [analysis] if isinstance(analysis, str) else list(analysis)
     facts = collect_facts(X, release, estimator, pair, refit, scenario, formulas, given)
     units = units_of(given["unit"], n_records)
@@ -306,11 +313,6 @@ def make_report(
     categorical = categorical_columns(estimator)
     page = render(X, release, estimator, contents, categorical, units)
     return Report(page, document_of(contents))
-
-
-def _with_names(table: DataFrame) -> DataFrame:
-    """A frame with names for columns that came as an array."""
-    return table.rename(columns=lambda name: f"x{name}" if isinstance(name, int) else name)
 
 
 def _generalized_columns(
@@ -412,8 +414,3 @@ def check_file(path: Path) -> None:
         raise PermissionError(
             f"{named} cannot be written: the folder {str(path.parent)!r} is read-only."
         )
-
-
-def _reason(error: OSError) -> str:
-    cause = error.__cause__ or error
-    return getattr(cause, "strerror", None) or str(cause)

@@ -11,11 +11,16 @@ from sk_microagg._utils._formatting import whole_percent
 from sk_microagg.metrics import attribute_inference, record_linkage
 from sk_microagg.metrics._pairs import Pair
 from sk_microagg.privacy import LDiversity
-from sk_microagg.report import _attacks, make_report
+from sk_microagg.report import _attacks, _facts, make_report
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
+pytestmark = pytest.mark.usefixtures("no_pictures", "same_draws")
 
 K = 5
+
+
+@pytest.fixture
+def same_draws(monkeypatch):
+    monkeypatch.setattr(_facts, "new_random", lambda: RandomState(1))
 
 
 @pytest.fixture
@@ -226,7 +231,7 @@ def test_sensitive_values_that_a_table_was_fitted_with(tmp_path, small_halves):
 def test_a_half_that_cannot_be_anonymized(report, small_halves):
     X = people()
     # Of the rare stratum, fewer than k records are in one half.
-    X["stratum"] = np.where(np.arange(300) < 6, "rare", "common")
+    X["stratum"] = np.where(np.arange(300) < K, "rare", "common")
     page, _ = report(X, TableAggregator(K, strata="stratum", sensitive="ill"), target="ill")
     assert "half of the records cannot be anonymized in the same way" in "".join(page.text)
 
