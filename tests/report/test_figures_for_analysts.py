@@ -105,6 +105,10 @@ def test_an_analysis_survives_or_not(people):
     shuffled = RNG.permutation(columns["age"][0])
     lost = analyze("income ~ age", {**columns, "age": (columns["age"][0], shuffled)}, 5, None, str)
     assert lost.terms[1].overlap <= 0
+    # It follows from what else is told.
+    assert [one.overlap for one in lost.terms] == [
+        round(overlap(one.before, one.after), 2) for one in lost.terms
+    ]
     # A town of few people is not named.
     towns = analyze("income ~ town", columns, 5, None, str)
     assert not any("Hof" in term for term in (one.term for one in towns.terms))
