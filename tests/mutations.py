@@ -141,23 +141,23 @@ MUTATIONS = [
     # Builders
     Mutation(
         "MDAV stops a pair early",
-        'while pool.size >= (2 * k if self.ending == "fixed" else 3 * k):',
-        'while pool.size >= (2 * k + 1 if self.ending == "fixed" else 3 * k):',
+        'least = 2 * k if self.ending == "fixed" else 3 * k',
+        'least = 2 * k + 1 if self.ending == "fixed" else 3 * k',
         "",
         "builders/test_builders.py",
     ),
     Mutation(
         "MDAV leaves the last k records to other groups",
-        'if pool.size >= (k if self.ending == "fixed" else 2 * k):',
-        'if pool.size >= (k + 1 if self.ending == "fixed" else 2 * k):',
+        "if pool.size >= least - k:",
+        "if pool.size > least - k:",
         "",
         "builders/test_builders.py",
     ),
     Mutation(
-        "groups that follow their centroid have k - 1 records",
-        "if len(members) == self.k:",
-        "if len(members) >= self.k - 1:",
-        "k",
+        "groups that follow their centroid take it for nearer to the origin",
+        "self.point[place] = self.sums[place] / n_members",
+        "self.point[place] = self.sums[place] / k",
+        "",
         "builders/test_builders.py",
     ),
     Mutation(

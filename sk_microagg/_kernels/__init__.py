@@ -18,8 +18,10 @@ Which class inherits from which:
 
     BoxTree (points)                  RangeTree (ranges)
       └── PointTree (points)            ├── RecordTree (in _range_pool)
-                                        ├── GroupTree (in _range_partition)
-    Guard (groups)                      └── CenterIndex
+    BasePool (points)                   ├── GroupTree (in _range_partition)
+      ├── Pool (points)                 └── CenterIndex
+      └── CodedPool (points)
+    Guard (groups)
       ├── CallbackGuard, OrderedGuard
       └── CountingGuard
             ├── DistinctGuard, EntropyGuard, RecursiveGuard

@@ -10,6 +10,7 @@ import numpy as np
 
 from sk_microagg._kernels import Partition
 from sk_microagg._utils._coded_points import nearest_each, pool_of
+from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._statistics import group_means
 from sk_microagg._utils._typing import Floats, Labels, TableLike
@@ -92,15 +93,21 @@ class FixedSizeGroups:
 
     def grow(self, first: int) -> None:
         """Form a group of k around its first record."""
-        if self.growth == "nn":
-            self.take(self.pool.around(first, self.k))
-        else:
-            self._label(self._follow_centroid(first))
+        self._label(self.pool.take_group(first, self.k, growth=self.growth)[None])
+
+    def grow_opposite(self, least: int, deadline: Deadline | None) -> None:
+        """Form groups around the record farthest from the centroid, and the one opposite to it.
+
+        It ends with fewer than `least` records in the pool, or when the deadline is over.
+        """
+        self._label(
+            self.pool.take_opposite_groups(self.k, least, growth=self.growth, deadline=deadline)
+        )
 
     def take(self, members: Labels) -> None:
         """Form a group of these records."""
         self.pool.remove(members)
-        self._label(members)
+        self._label(members[None])
 
     def finish(self) -> Labels:
         """Assign each leftover record to the group with the nearest centroid; return the labels."""
@@ -111,20 +118,9 @@ class FixedSizeGroups:
             self.labels[leftover] = nearest_each(centroids, self.X[leftover])
         return self.labels
 
-    def _follow_centroid(self, first: int) -> Labels:
-        """Take k records from the pool, each nearest to the centroid of those before it."""
-        members = np.array([first])
-        total = 0.0
-        while True:
-            self.pool.remove(members[-1:])
-            total = total + self.X[members[-1]]
-            if len(members) == self.k:
-                return members
-            members = np.append(members, self.pool.nearest(total / len(members), 1))
-
-    def _label(self, members: Labels) -> None:
-        self.labels[members] = self.n_groups
-        self.n_groups += 1
+    def _label(self, groups: Labels) -> None:
+        self.labels[groups] = self.n_groups + np.arange(len(groups))[:, None]
+        self.n_groups += len(groups)
 
 
 def merge_until_met(X: Floats, labels: Labels, rules: Rules | None) -> Labels:

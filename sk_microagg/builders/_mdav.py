@@ -57,13 +57,11 @@ class MDAV(Builder):
         check_option("ending", self.ending, ("fixed", "classic"))
         groups = FixedSizeGroups(X, k, self.growth)
         pool = groups.pool
-        while pool.size >= (2 * k if self.ending == "fixed" else 3 * k):
-            if deadline is not None and deadline.is_over():
-                return None
-            first = pool.farthest(pool.centroid(), anchor="centroid")
-            groups.grow(first)
-            groups.grow(pool.farthest(X[first]))
-        if pool.size >= (k if self.ending == "fixed" else 2 * k):
+        least = 2 * k if self.ending == "fixed" else 3 * k
+        groups.grow_opposite(least, deadline)
+        if pool.size >= least:
+            return None
+        if pool.size >= least - k:
             groups.grow(pool.farthest(pool.centroid(), anchor="centroid"))
         if self.ending == "classic" and pool.size:
             groups.take(pool.nearest(pool.centroid(), pool.size))

@@ -251,10 +251,12 @@ def test_the_builder_at_the_smallest_numbers_of_records(n):
 
 
 @in_one_case("seed", range(3))
-def test_the_builder_makes_the_groups_of_all_coordinates(seed):
-    rng = np.random.default_rng(seed)
+@in_one_case("growth", ["nn", "nc"])
+@in_one_case("ending", ["fixed", "classic"])
+def test_the_builder_makes_the_groups_of_all_coordinates(seed, growth, ending):
+    rng, builder = np.random.default_rng(seed), MDAV(growth, ending)
     points = replace(some_points(1, 100), numbers=rng.normal(size=(100, 2)))
-    assert np.array_equal(MDAV()._build(points, 4), MDAV().build(as_array(points), 4))
+    assert np.array_equal(builder._build(points, 4), builder.build(as_array(points), 4))
 
 
 def test_equal_records_and_equal_centroids_are_told_apart():

@@ -243,6 +243,12 @@ def test_works_on_a_read_only_table():
         (lambda pool: pool.nearest(np.zeros(3), 1), "A point of 3 columns, but X has 2"),
         (lambda pool: pool.farthest(np.zeros(1)), "A point of 1 columns, but X has 2"),
         (lambda pool: pool.nearest_each(np.zeros((1, 3))), "A point of 3 columns, but X has 2"),
+        (lambda pool: pool.take_group(3, 2), "Record 3 "),
+        (lambda pool: pool.take_group(0, 6), "pool of 5 .* 6"),
+        (lambda pool: pool.take_group(0, 0), r"m=0\b"),
+        (lambda pool: pool.take_group(0, 2, growth="nearest"), "growth='nearest' must be one of"),
+        (lambda pool: pool.take_opposite_groups(2, 3), "least=3 must be at least 2 k"),
+        (lambda pool: pool.take_opposite_groups(0, 3), "k=0 at least 1"),
     ],
 )
 def test_queries_without_an_answer_are_refused(ask, message):
@@ -250,6 +256,25 @@ def test_queries_without_an_answer_are_refused(ask, message):
     pool.remove(np.array([3]))
     with pytest.raises(ValueError, match=message):
         ask(pool)
+
+
+def test_pairs_of_groups_are_taken_until_the_deadline():
+    class Deadline:
+        n_asked = 0
+
+        def is_over(self):
+            self.n_asked += 1
+            return self.n_asked == 2
+
+    X, k = np.random.default_rng(0).normal(size=(40_000, 4)), 20
+    pool, whole = Pool(X), Pool(X)
+    groups = pool.take_opposite_groups(k, 3 * k, deadline=Deadline())
+    expected = whole.take_opposite_groups(k, 3 * k)
+    assert 0 < len(groups) < len(expected) == 1998
+    assert np.array_equal(groups, expected[: len(groups)])
+    assert pool.size == len(X) - groups.size
+    assert not np.isin(groups, expected[len(groups) :]).any()
+    assert whole.size == 2 * k
 
 
 def test_an_empty_pool_has_no_centroid_farthest_or_diameter():

@@ -1,11 +1,11 @@
 """The records not yet grouped, if they have codes: what `Pool` is for points without."""
 
-from libcpp.algorithm cimport sort
+from libcpp.algorithm cimport copy, sort
 
 from ..common._distances cimport NO_HIT, Hit, squared_distance
 
 
-cdef class CodedPool:
+cdef class CodedPool(BasePool):
     """CodedPool(points)\n--\n\n\
     A set of records with codes that shrinks, with the exact queries of `Pool`.
 
@@ -40,32 +40,13 @@ cdef class CodedPool:
         self.X = points.numbers
         self.codes = points.codes
         self.squares = points.squares
+        self.n_coordinates = self.X.shape[1] + points.squares.shape[0]
+        self.width = self.X.shape[1] + self.codes.shape[1]
         self.tree = points.tree()
         self.alive = np.arange(self.X.shape[0], dtype=np.intp)
         self.place_of = np.arange(self.X.shape[0], dtype=np.intp)
         self.size = self.X.shape[0]
         self.counts = np.bincount(np.asarray(self.codes).ravel(), minlength=len(self.squares))
-
-    def centroid(self):
-        """Mean of the records in the pool.
-
-        Returns
-        -------
-        centroid : ndarray of shape (n_columns + n_codes,)
-            The mean.
-        """
-        cdef Py_ssize_t i, j
-        cdef double[::1] mean = np.zeros(self.X.shape[1] + self.squares.shape[0])
-        self._check_size(1)
-        with nogil:
-            for i in range(self.size):
-                for j in range(self.X.shape[1]):
-                    mean[j] += self.X[self.alive[i], j]
-            for j in range(self.X.shape[1]):
-                mean[j] /= self.size
-            for j in range(self.squares.shape[0]):
-                mean[self.X.shape[1] + j] = self.counts[j] / <double>self.size
-        return mean.base
 
     def farthest(self, const double[::1] point, *, anchor=None):
         """Find the record farthest from a point.
@@ -83,14 +64,12 @@ cdef class CodedPool:
         record : int
             Index of the record.
         """
-        cdef Hit best = NO_HIT
-        cdef Py_ssize_t i
+        cdef Py_ssize_t record
         self._check_point(point.shape[0])
         self._check_size(1)
         with nogil:
-            for i in range(self.size):
-                best = min(best, Hit(-self._key(&point[0], self.alive[i]), self.alive[i]))
-        return best.second
+            record = self._farthest(&point[0])
+        return record
 
     def nearest(self, const double[::1] point, Py_ssize_t m):
         """Find the records nearest to a point.
@@ -138,8 +117,7 @@ cdef class CodedPool:
         self._check_held(record)
         self._check_size(m)
         with nogil:
-            self._nearest(record, m)
-            put_first(record, self.hits)
+            self.find_around(record, m)
         return self._records_hit()
 
     def near_each(self, Py_ssize_t m, *, deadline=None):
@@ -200,17 +178,78 @@ cdef class CodedPool:
         records : ndarray of shape (n_removed,), intp
             Indices of the records, which must be in the pool.
         """
-        cdef Py_ssize_t i, slot, record, last
+        cdef Py_ssize_t i
         for i in range(records.shape[0]):
-            record = records[i]
-            self._check_held(record)
-            self.size -= 1
-            last = self.alive[self.size]
-            self.alive[self.place_of[record]] = last
-            self.place_of[last] = self.place_of[record]
-            for slot in range(self.codes.shape[1]):
-                self.counts[self.codes[record, slot]] -= 1
-            self.tree.tree.remove(record)
+            self._check_held(records[i])
+            self.remove_one(records[i])
+
+    cdef Py_ssize_t n_left(self) noexcept nogil:
+        return self.size
+
+    cdef Py_ssize_t farthest_from_centroid(self) except -1 nogil:
+        self.find_centroid()
+        return self._farthest(self.point.data())
+
+    cdef Py_ssize_t farthest_from(self, Py_ssize_t record) except -1 nogil:
+        cdef Py_ssize_t slot
+        self.point.assign(self.n_coordinates, 0.0)
+        copy(&self.X[record, 0], &self.X[record, 0] + self.X.shape[1], self.point.begin())
+        for slot in range(self.codes.shape[1]):
+            self.point[self.X.shape[1] + self.codes[record, slot]] = 1.0
+        return self._farthest(self.point.data())
+
+    cdef int find_around(self, Py_ssize_t record, Py_ssize_t m) except -1 nogil:
+        self._nearest(record, m)
+        put_first(record, self.hits)
+        return 0
+
+    cdef Py_ssize_t nearest_to_point(self) except -1 nogil:
+        cdef Hit best = NO_HIT
+        cdef Py_ssize_t i
+        for i in range(self.size):
+            best = min(best, Hit(self._key(self.point.data(), self.alive[i]), self.alive[i]))
+        return best.second
+
+    cdef int add_to_sums(self, Py_ssize_t record) except -1 nogil:
+        cdef Py_ssize_t j, slot
+        for j in range(self.X.shape[1]):
+            self.sums[j] += self.X[record, j]
+        for slot in range(self.codes.shape[1]):
+            self.sums[self.X.shape[1] + self.codes[record, slot]] += 1.0
+        return 0
+
+    cdef int remove_one(self, Py_ssize_t record) except -1 nogil:
+        cdef Py_ssize_t slot, last
+        self.size -= 1
+        last = self.alive[self.size]
+        self.alive[self.place_of[record]] = last
+        self.place_of[last] = self.place_of[record]
+        for slot in range(self.codes.shape[1]):
+            self.counts[self.codes[record, slot]] -= 1
+        self.tree.tree.remove(record)
+        return 0
+
+    cdef bint holds(self, Py_ssize_t record) noexcept nogil:
+        return 0 <= record < self.X.shape[0] and self.tree.tree.holds(record)
+
+    cdef int find_centroid(self) except -1 nogil:
+        cdef Py_ssize_t i, j
+        self.point.assign(self.n_coordinates, 0.0)
+        for i in range(self.size):
+            for j in range(self.X.shape[1]):
+                self.point[j] += self.X[self.alive[i], j]
+        for j in range(self.X.shape[1]):
+            self.point[j] /= self.size
+        for j in range(self.squares.shape[0]):
+            self.point[self.X.shape[1] + j] = self.counts[j] / <double>self.size
+        return 0
+
+    cdef Py_ssize_t _farthest(self, const double *point) noexcept nogil:
+        cdef Hit best = NO_HIT
+        cdef Py_ssize_t i
+        for i in range(self.size):
+            best = min(best, Hit(-self._key(point, self.alive[i]), self.alive[i]))
+        return best.second
 
     cdef int _nearest(self, Py_ssize_t record, Py_ssize_t m) except -1 nogil:
         return self.tree.nearest(
@@ -227,21 +266,8 @@ cdef class CodedPool:
             key += self.squares[code] * (1.0 - 2.0 * point[self.X.shape[1] + code])
         return key
 
-    cdef _records_hit(self):
-        return np.array([hit.second for hit in self.hits], dtype=np.intp)
-
-    cdef int _check_size(self, Py_ssize_t m) except -1:
-        if not 0 <= m <= self.size:
-            raise ValueError(f"The pool of {self.size} records cannot give {m}.")
-        return 0
-
-    cdef int _check_held(self, Py_ssize_t record) except -1:
-        if not (0 <= record < self.X.shape[0] and self.tree.tree.holds(record)):
-            raise ValueError(f"Record {record} is not in the pool.")
-        return 0
-
     cdef int _check_point(self, Py_ssize_t n_columns) except -1:
-        if n_columns != self.X.shape[1] + self.squares.shape[0]:
+        if n_columns != self.n_coordinates:
             raise ValueError(
                 f"A point of {n_columns} columns, but records have {self.X.shape[1]} and "
                 f"{self.squares.shape[0]} codes."

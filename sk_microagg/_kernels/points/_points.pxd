@@ -205,7 +205,58 @@ cdef class CodedTree:
     cdef double _key(self, const double *query, Py_ssize_t center) noexcept nogil
 
 
-cdef class CodedPool:
+cdef class BasePool:
+    cdef vector[Hit] hits
+    # A point that is asked for, and sums of coordinates of a group.
+    cdef vector[double] point
+    cdef vector[double] sums
+    cdef Py_ssize_t n_coordinates
+    # What a distance costs.
+    cdef Py_ssize_t width
+
+    cdef Py_ssize_t n_left(self) noexcept nogil
+    cdef int find_centroid(self) except -1 nogil
+    cdef Py_ssize_t farthest_from_centroid(self) except -1 nogil
+    cdef Py_ssize_t farthest_from(self, Py_ssize_t record) except -1 nogil
+    cdef int find_around(self, Py_ssize_t record, Py_ssize_t m) except -1 nogil
+    cdef Py_ssize_t nearest_to_point(self) except -1 nogil
+    cdef int add_to_sums(self, Py_ssize_t record) except -1 nogil
+    cdef int remove_one(self, Py_ssize_t record) except -1 nogil
+    cdef bint holds(self, Py_ssize_t record) noexcept nogil
+
+    cdef int _take_group(self, Py_ssize_t first, Py_ssize_t k, bint follows_centroid,
+                         Py_ssize_t *members) except -1 nogil
+    cdef _records_hit(self)
+    cdef int _check_size(self, Py_ssize_t m) except -1
+    cdef int _check_around(self, Py_ssize_t m) except -1
+    cdef int _check_held(self, Py_ssize_t record) except -1
+
+
+cdef class Pool(BasePool):
+    cdef const double[:, ::1] X
+    cdef PointTree tree
+    cdef dict farthest_by_anchor
+    cdef AnchoredFarthest from_centroid
+    cdef FarthestPair farthest_pair
+    # Sums of the columns over the pool, and their rounding errors. They are summed anew each time
+    # that the number of removals has doubled: no error of huge records that left stays for long.
+    cdef vector[double] total
+    cdef vector[double] lost
+    cdef Py_ssize_t n_removed
+    cdef Py_ssize_t sum_after
+
+    cdef int _multiply_for_nearest(self, KeyProducts products, const double[:, ::1] points,
+                                   Py_ssize_t[::1] records) except -1
+    cdef Hit _key(self, const double *point, Py_ssize_t record) noexcept nogil
+    cdef int _nearest_each(self, const double[:, ::1] points, Py_ssize_t[::1] records) except -1
+    cdef int _sum(self) except -1 nogil
+    cdef void _add(self, Py_ssize_t column, double value) noexcept nogil
+    cdef _forget(self)
+    cdef int _check_complete(self) except -1
+    cdef int _check_point(self, Py_ssize_t n_columns) except -1
+
+
+cdef class CodedPool(BasePool):
     cdef const double[:, ::1] X
     cdef const int[:, ::1] codes
     cdef const double[::1] squares
@@ -216,11 +267,8 @@ cdef class CodedPool:
     cdef Py_ssize_t[::1] alive
     cdef Py_ssize_t[::1] place_of
     cdef Py_ssize_t[::1] counts
-    cdef vector[Hit] hits
 
     cdef int _nearest(self, Py_ssize_t record, Py_ssize_t m) except -1 nogil
+    cdef Py_ssize_t _farthest(self, const double *point) noexcept nogil
     cdef double _key(self, const double *point, Py_ssize_t record) noexcept nogil
-    cdef _records_hit(self)
-    cdef int _check_size(self, Py_ssize_t m) except -1
-    cdef int _check_held(self, Py_ssize_t record) except -1
     cdef int _check_point(self, Py_ssize_t n_columns) except -1

@@ -18,7 +18,7 @@ cdef enum:
 _SEARCHES = {"auto": AUTO, "tree": TREE, "scan": SCAN}
 
 
-cdef class Pool:
+cdef class Pool(BasePool):
     """Pool(X, *, weights=None, search="auto")\n--\n\n\
     The records not yet grouped: a set that shrinks, with exact point queries.
 
@@ -67,18 +67,6 @@ cdef class Pool:
     [0 1]
     """
 
-    cdef const double[:, ::1] X
-    cdef PointTree tree
-    cdef dict farthest_by_anchor
-    cdef FarthestPair farthest_pair
-    # Sums of the columns over the pool, and their rounding errors. They are summed anew each time
-    # that the number of removals has doubled: no error of huge records that left stays for long.
-    cdef vector[double] total
-    cdef vector[double] lost
-    cdef Py_ssize_t n_removed
-    cdef Py_ssize_t sum_after
-    cdef vector[Hit] hits
-
     def __init__(self, const double[:, ::1] X, *, const double[::1] weights=None, search="auto"):
         if search not in _SEARCHES:
             raise ValueError(f"search={search!r} must be one of {sorted(_SEARCHES)}.")
@@ -87,6 +75,7 @@ cdef class Pool:
         if weights is not None and weights.shape[0] != X.shape[0]:
             raise ValueError(f"{weights.shape[0]} weights, but X has {X.shape[0]} records.")
         self.X = X
+        self.n_coordinates = self.width = X.shape[1]
         self.tree = PointTree(X, _SEARCHES[search], weights=weights)
         self.n_removed = 0
         self.sum_after = 1
@@ -104,22 +93,7 @@ cdef class Pool:
         return self.tree.n_distances
 
     def __contains__(self, Py_ssize_t record):
-        return self._holds(record)
-
-    def centroid(self):
-        """Mean of the records in the pool.
-
-        Returns
-        -------
-        centroid : ndarray of shape (n_columns,)
-            The mean.
-        """
-        cdef Py_ssize_t j
-        cdef double[::1] mean = np.empty(self.X.shape[1])
-        self._check_size(1)
-        for j in range(self.X.shape[1]):
-            mean[j] = (self.total[j] + self.lost[j]) / self.tree.size
-        return mean.base
+        return self.holds(record)
 
     def farthest(self, const double[::1] point, *, anchor=None):
         """Find the record farthest from a point.
@@ -194,7 +168,7 @@ cdef class Pool:
         self._check_held(record)
         self._check_around(m)
         with nogil:
-            self._around(record, m)
+            self.find_around(record, m)
         return self._records_hit()
 
     def around_each(self, Py_ssize_t m):
@@ -219,7 +193,7 @@ cdef class Pool:
         with nogil:
             for record in range(self.X.shape[0]):
                 is_over(&watch, 1)
-                self._around(record, m)
+                self.find_around(record, m)
                 for place in range(m):
                     records[record, place] = self.hits[place].second
         return records.base
@@ -388,8 +362,8 @@ cdef class Pool:
         """
         cdef Py_ssize_t i = 0
         with nogil:
-            while i < records.shape[0] and self._holds(records[i]):
-                self._remove(records[i])
+            while i < records.shape[0] and self.holds(records[i]):
+                self.remove_one(records[i])
                 i += 1
         if i < records.shape[0]:
             self._check_held(records[i])
@@ -410,15 +384,32 @@ cdef class Pool:
         self.tree.refresh(record)
         self._forget()
 
-    cdef int _around(self, Py_ssize_t record, Py_ssize_t m) except -1 nogil:
+    cdef Py_ssize_t n_left(self) noexcept nogil:
+        return self.tree.size
+
+    cdef Py_ssize_t farthest_from_centroid(self) except -1 nogil:
+        self.find_centroid()
+        return self.from_centroid.farthest(self.point.data())
+
+    cdef Py_ssize_t farthest_from(self, Py_ssize_t record) except -1 nogil:
+        return self.tree.farthest(&self.X[record, 0], NO_HIT).second
+
+    cdef int find_around(self, Py_ssize_t record, Py_ssize_t m) except -1 nogil:
         self.tree.nearest(&self.X[record, 0], m, self.hits)
         put_first(record, self.hits)
         return 0
 
-    cdef bint _holds(self, Py_ssize_t record) noexcept nogil:
-        return 0 <= record < self.X.shape[0] and self.tree.holds(record)
+    cdef Py_ssize_t nearest_to_point(self) except -1 nogil:
+        self.tree.nearest(self.point.data(), 1, self.hits)
+        return self.hits[0].second
 
-    cdef int _remove(self, Py_ssize_t record) except -1 nogil:
+    cdef int add_to_sums(self, Py_ssize_t record) except -1 nogil:
+        cdef Py_ssize_t j
+        for j in range(self.X.shape[1]):
+            self.sums[j] += self.X[record, j]
+        return 0
+
+    cdef int remove_one(self, Py_ssize_t record) except -1 nogil:
         cdef Py_ssize_t j
         for j in range(self.X.shape[1]):
             self._add(j, -self.X[record, j])
@@ -427,6 +418,16 @@ cdef class Pool:
         if self.n_removed == self.sum_after:
             self.sum_after *= 2
             self._sum()
+        return 0
+
+    cdef bint holds(self, Py_ssize_t record) noexcept nogil:
+        return 0 <= record < self.X.shape[0] and self.tree.holds(record)
+
+    cdef int find_centroid(self) except -1 nogil:
+        cdef Py_ssize_t j
+        self.point.resize(self.X.shape[1])
+        for j in range(self.X.shape[1]):
+            self.point[j] = (self.total[j] + self.lost[j]) / self.tree.size
         return 0
 
     cdef int _sum(self) except -1 nogil:
@@ -452,34 +453,12 @@ cdef class Pool:
     cdef _forget(self):
         """Drop what was remembered of distances between records."""
         self.farthest_by_anchor = {}
+        self.from_centroid = AnchoredFarthest(self.tree)
         self.farthest_pair = None
-
-    cdef _records_hit(self):
-        cdef size_t place
-        cdef Py_ssize_t[::1] records = np.empty(self.hits.size(), dtype=np.intp)
-        for place in range(self.hits.size()):
-            records[place] = self.hits[place].second
-        return records.base
-
-    cdef int _check_size(self, Py_ssize_t m) except -1:
-        if not 0 <= m <= self.tree.size:
-            raise ValueError(f"The pool of {self.tree.size} records cannot give {m}.")
-        return 0
 
     cdef int _check_complete(self) except -1:
         if self.tree.size < self.X.shape[0]:
             raise ValueError(f"{self.X.shape[0] - self.tree.size} records are not in the pool.")
-        return 0
-
-    cdef int _check_around(self, Py_ssize_t m) except -1:
-        self._check_size(m)
-        if m < 1:
-            raise ValueError(f"m={m} must be at least 1.")
-        return 0
-
-    cdef int _check_held(self, Py_ssize_t record) except -1:
-        if not self._holds(record):
-            raise ValueError(f"Record {record} is not in the pool.")
         return 0
 
     cdef int _check_point(self, Py_ssize_t n_columns) except -1:
