@@ -74,7 +74,7 @@ class Problem:
         rules = self.rules.subset(rows)
         return Problem(self.records[rows], self.scaled[rows], self.rounding, rules)
 
-    def route(self, block_size: float, k: int, takes_codes: bool = False) -> tuple[Floats, Router]:
+    def route(self, block_size: float, k: int, takes_codes: bool = False) -> tuple[Any, Router]:
         """The columns by which records are divided into blocks, and the blocks."""
         scaled, rules = self.scaled, self.rules
         if scaled.shape[1] == 1 and not rules:
@@ -215,7 +215,7 @@ class Aggregation:
         n_near_cuts = router.n_near_cuts(routing, problem.rounding)
         groups = replace(groups, n_moved=groups.n_moved + n_near_cuts)
         cells = Cells.from_blocks([groups for _, groups in blocks], router)
-        labels = np.empty(len(routing), dtype=np.intp)
+        labels = np.empty(len(problem.scaled), dtype=np.intp)
         for rows, start, (own, _) in zip(rows_of, cells.starts[:-1], blocks, strict=True):
             labels[rows] = start + own
         if self.stitch:

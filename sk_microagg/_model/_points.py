@@ -33,7 +33,7 @@ class SparsePoints:
     """
 
     matrix: csr_array
-    routing: np.ndarray
+    routing: csr_array
     slots: np.ndarray | None = None
     squares: np.ndarray | None = None
 
@@ -42,7 +42,7 @@ class SparsePoints:
         return self.matrix.shape
 
     def __len__(self) -> int:
-        return len(self.routing)
+        return int(self.matrix.shape[0])
 
     def __getitem__(self, rows: Any) -> "SparsePoints":
         return replace(self, matrix=self.matrix[rows], routing=self.routing[rows])
@@ -69,8 +69,8 @@ class SparsePoints:
 Points: TypeAlias = Floats | SparsePoints
 
 
-def routing_of(points: Points) -> Floats:
-    """Columns by which records are divided into blocks."""
+def routing_of(points: Points) -> Any:
+    """Columns by which records are divided into blocks; those of sparse points are sparse, too."""
     return points.routing if isinstance(points, SparsePoints) else points
 
 

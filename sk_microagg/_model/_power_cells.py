@@ -42,6 +42,8 @@ class Cells:
         self, groups: Labels, columns: Labels, values: Floats, X: Points, labels: Labels
     ) -> tuple["Cells", int]:
         """Change coordinates of some centroids, and find new weights where they change."""
+        if not len(groups):
+            return self, 0
         centroids = with_values(self.centroids, groups, columns, values)
         weights, n_moved = self.weights.copy(), 0
         changed = np.unique(np.searchsorted(self.starts, groups, side="right") - 1)
@@ -140,7 +142,7 @@ class StratifiedRouter:
 
     def route(self, X, strata):
         """Return the block of each record, given the number of its stratum."""
-        blocks = np.empty(len(X), dtype=np.intp)
+        blocks = np.empty(len(strata), dtype=np.intp)
         starts = self.starts
         for stratum, rows in rows_of_strata(strata):
             blocks[rows] = starts[stratum] + self.parts[stratum].route(X[rows])

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import frexp
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 
 from sk_microagg._utils._typing import Array, Floats, Labels
 
@@ -46,7 +47,7 @@ class Router:
     @classmethod
     def fit(
         cls,
-        X: Floats,
+        X: Any,
         block_size: float,
         smallest: int,
         k: int,
@@ -54,7 +55,10 @@ class Router:
         units: Array | None = None,
         is_small_enough: Callable[[Labels], bool] | None = None,
     ) -> Self:
-        """Cut the records in two, recursively, until no part is larger than `block_size`."""
+        """Cut the records in two, recursively, until no part is larger than `block_size`.
+
+        They may be a sparse array.
+        """
 
         def may_cut(rows):
             if may_be_block is None:
@@ -67,14 +71,14 @@ class Router:
             ):
                 return None
             own_units = None if units is None else units[rows]
-            own = X if len(rows) == len(X) else X[rows]
+            own = X if len(rows) == X.shape[0] else X[rows]
             column, cut = best_cut(own, smallest, k, own_units, may_cut(rows))
             if column is None:
                 return None
-            is_left = X[rows, column] <= cut
+            is_left = _column(own, column) <= cut
             return column, cut, rows[is_left], rows[~is_left]
 
-        return cls._grown(np.arange(len(X)), split)
+        return cls._grown(np.arange(X.shape[0]), split)
 
     @classmethod
     def _grown(cls, root, split):
@@ -97,12 +101,9 @@ class Router:
         block = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
         return cls(column, cut, np.stack([left, right], axis=1), block)
 
-    def route(self, X: Floats) -> Labels:
-        blocks = np.empty(len(X), dtype=np.intp)
-        for start in range(0, len(X), BATCH_SIZE):
-            rows = slice(start, start + BATCH_SIZE)
-            blocks[rows] = self._route(X[rows])
-        return blocks
+    def route(self, X: Any) -> Labels:
+        blocks = [np.empty(0, dtype=np.intp), *map(self._route, _batches(X))]
+        return np.concatenate(blocks)
 
     def n_near_cuts(self, X: Floats, rounding: Floats) -> int:
         """Return the number of records whose block may change if columns change by `rounding`."""
@@ -110,7 +111,7 @@ class Router:
             return 0
         return int(np.sum(self.route(X - rounding) != self.route(X + rounding)))
 
-    def rows_of_blocks(self, X: Floats) -> Iterator[tuple[int, Labels]]:
+    def rows_of_blocks(self, X: Any) -> Iterator[tuple[int, Labels]]:
         """Yield each block that holds any of the records, with their indices in ascending order."""
         blocks = self.route(X)
         rows = np.argsort(blocks, kind="stable")
@@ -170,16 +171,17 @@ def best_cut(X, smallest, k, units=None, may_cut=None):
     """
     best_share, best = 0.0, (None, None)
     for column in np.argsort(-_spreads(X), kind="stable"):
-        for cut in _cuts_near_median(X[:, column], k, units):
-            is_left = X[:, column] <= cut
+        values = _column(X, column)
+        for cut in _cuts_near_median(values, k, units):
+            is_left = values <= cut
             n_left = np.count_nonzero(is_left)
-            n_smaller = min(n_left, len(X) - n_left)
+            n_smaller = min(n_left, len(values) - n_left)
             if (
                 n_smaller >= smallest
-                and n_smaller / len(X) > best_share
+                and n_smaller / len(values) > best_share
                 and (may_cut is None or may_cut(is_left))
             ):
-                best_share, best = n_smaller / len(X), (column, cut)
+                best_share, best = n_smaller / len(values), (column, cut)
             if best_share >= BALANCED_SHARE:
                 return best
     return best
@@ -187,11 +189,25 @@ def best_cut(X, smallest, k, units=None, may_cut=None):
 
 def _spreads(X):
     """Return the standard deviation of each column, without a second large array."""
-    if X.size <= MAX_CELLS_AT_ONCE:
-        return X.std(axis=0)
-    batches = [X[start : start + BATCH_SIZE] for start in range(0, len(X), BATCH_SIZE)]
-    mean = sum(batch.sum(axis=0) for batch in batches) / len(X)
-    return np.sqrt(sum(((batch - mean) ** 2).sum(axis=0) for batch in batches) / len(X))
+    n_records, n_columns = X.shape
+    if n_records * n_columns <= MAX_CELLS_AT_ONCE:
+        return as_array(X).std(axis=0)
+    mean = sum(batch.sum(axis=0) for batch in _batches(X)) / n_records
+    return np.sqrt(sum(((batch - mean) ** 2).sum(axis=0) for batch in _batches(X)) / n_records)
+
+
+def as_array(X: Any) -> Floats:
+    """Columns by which records are divided into blocks, as an array."""
+    return X.toarray() if issparse(X) else X
+
+
+def _batches(X: Any) -> Iterator[Floats]:
+    for start in range(0, X.shape[0], BATCH_SIZE):
+        yield as_array(X[start : start + BATCH_SIZE])
+
+
+def _column(X: Any, column: int) -> Floats:
+    return as_array(X[:, [column]])[:, 0] if issparse(X) else X[:, column]
 
 
 def _cuts_near_median(values, k, units):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from warnings import warn
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
@@ -155,10 +156,12 @@ def complete_model(model: object) -> Iterator[None]:
         ) from error
 
 
-def digest(records: Array) -> str:
+def digest(records: Any) -> str:
     """Return a fingerprint of a table; it tests guesses, so it must not leave the process."""
     fingerprint = sha256(str(records.shape).encode())
-    fingerprint.update(np.ascontiguousarray(records, dtype=np.float64).data)
+    sparse = (records.indptr, records.indices, records.data) if issparse(records) else None
+    for part in sparse or (records,):
+        fingerprint.update(np.ascontiguousarray(part, dtype=np.float64).data)
     return fingerprint.hexdigest()[:8]
 
 

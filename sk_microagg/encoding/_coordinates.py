@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, hstack
 
 from sk_microagg._model._points import Points, SparsePoints, with_values
 from sk_microagg._utils._space import ScaledSpace, fewest_known, known_people, make_scaler
@@ -108,15 +108,16 @@ class Coordinates:
             return np.zeros((len(numbers), 1))
         if n_coordinates <= MAX_DENSE and not self._is_large and not self._has_codes:
             return np.concatenate([lines, flags, *(part.toarray() for part in categories)], axis=1)
-        matrix = hstack([csr_array(lines), csr_array(flags), *categories], format="csr")
+        others = [csr_array(lines), csr_array(flags)]
+        matrix = hstack([*others, *categories], format="csr")
         few = [part for part in categories if part.shape[1] <= MAX_FOR_ROUTING]
         many = [
-            self._order_of(column, codes[column.name])
+            csr_array(self._order_of(column, codes[column.name]))
             for column, part in zip(self._categories, categories, strict=True)
             if part.shape[1] > MAX_FOR_ROUTING
         ]
         n_others = lines.shape[1] + flags.shape[1]
-        routing = _side_by_side([lines, flags, *few, *many])
+        routing = hstack([*others, *few, *many], format="csr")
         return SparsePoints(matrix, routing, *self._slots_and_squares(n_others))
 
     def _slots_and_squares(self, n_others: int) -> tuple[Labels, Floats]:
@@ -214,16 +215,6 @@ class Coordinates:
 
     def _line_factors(self) -> Floats:
         return np.sqrt([self._weights[column.name] for column in self._lines])
-
-
-def _side_by_side(parts: list[Any]) -> Floats:
-    """The columns of arrays, of which some are sparse: no two of these are dense at a time."""
-    joined = np.empty((parts[0].shape[0], sum(part.shape[1] for part in parts)))
-    end = 0
-    for part in parts:
-        start, end = end, end + part.shape[1]
-        joined[:, start:end] = part.toarray() if issparse(part) else part
-    return joined
 
 
 def _is_coded(column: Any) -> bool:

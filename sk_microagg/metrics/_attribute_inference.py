@@ -353,7 +353,7 @@ def _stack(parts: list[Any]) -> Points:
     if not isinstance(parts[0], SparsePoints):
         return np.vstack(parts)
     matrices, routing = [part.matrix for part in parts], [part.routing for part in parts]
-    return SparsePoints(vstack(matrices, format="csr"), np.vstack(routing))
+    return SparsePoints(vstack(matrices, format="csr"), vstack(routing, format="csr"))
 
 
 def most_frequent_by_class(

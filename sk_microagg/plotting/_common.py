@@ -12,6 +12,7 @@ import numpy as np
 from sk_microagg._microaggregator import MicroAggregator
 from sk_microagg._model._fitted_groups import release_of
 from sk_microagg._model._points import routing_of
+from sk_microagg._model._router import as_array
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import percent_of_axis
 from sk_microagg._utils._space import scale
@@ -102,7 +103,7 @@ def points_of(estimator: Any, X: Any) -> Floats:
     """The records as points, in the space in which the estimator compared them."""
     if isinstance(estimator, TableAggregator):
         # Of very many coordinates, those that divide the records into blocks.
-        return routing_of(estimator._points(Frame(X, estimator).table))
+        return as_array(routing_of(estimator._points(Frame(X, estimator).table)))
     if isinstance(estimator, MicroAggregator):
         return estimator._space.points(check_records(X, allow_missing=True))
     return scale(estimator.scaler_, check_records(X))

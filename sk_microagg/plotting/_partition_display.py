@@ -14,6 +14,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._model._points import routing_of
+from sk_microagg._model._router import as_array
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import percent
 from sk_microagg._utils._statistics import group_means, group_sizes
@@ -71,7 +72,7 @@ def _standardized(release: Any) -> Floats:
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         columns = [with_midpoints(column) for column in columns_of(release, "release")]
         release = pandas.DataFrame(dict(enumerate(columns)))
-        return routing_of(TableEncoder(release, 1).points(release))
+        return as_array(routing_of(TableEncoder(release, 1).points(release)))
     release = check_records(release, name="release")
     spreads = standard_deviations(release)
     return (release - release.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)

@@ -78,7 +78,7 @@ def _points_by_batch(
         return
     row = space.points(records[:1])
     row_bytes = (
-        row.routing.nbytes + 16 * row.matrix.nnz if isinstance(row, SparsePoints) else row.nbytes
+        16 * (row.routing.nnz + row.matrix.nnz) if isinstance(row, SparsePoints) else row.nbytes
     )
     size = max(BATCH_BYTES // (row_bytes + 8 * n_coordinates), 1)
     for start in range(0, len(records), size):

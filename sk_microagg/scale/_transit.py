@@ -60,7 +60,7 @@ def bytes_of_part(n_rows: int, dtypes: Iterable[Any], width: int, n_coordinates:
     return int(n_rows * (row_bytes + 2 * 8 * width) + 3 * batch)
 
 
-def largest_block(router: Any, routing: Floats, strata: Labels, sizes: Labels) -> int:
+def largest_block(router: Any, routing: Any, strata: Labels, sizes: Labels) -> int:
     """Estimate the number of rows of the largest block, given a sample and the sizes of strata."""
     blocks = np.bincount(router.route(routing, strata))
     largest, unseen = blocks.max() * sizes.sum() / len(strata), np.ones(len(sizes), dtype=bool)

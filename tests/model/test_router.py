@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.blocks import Blocks, cuts
+from scipy.sparse import csr_array
 from tables.numbers import TABLES
 
+from sk_microagg._model import _router
 from sk_microagg._model._router import Router
 
 every_table = pytest.mark.parametrize("table", TABLES)
@@ -196,6 +198,19 @@ def test_blocks_without_records_are_skipped():
     found = [(block, rows.tolist()) for block, rows in router.rows_of_blocks(X)]
     assert found == [(1, [1, 3, 4]), (3, [0, 2])]
     assert list(router.rows_of_blocks(X[:0])) == []
+
+
+@in_one_case("at_once", [100, 10**6])
+def test_a_sparse_array_is_cut_as_an_array_is(monkeypatch, at_once):
+    monkeypatch.setattr(_router, "BATCH_SIZE", 64)
+    monkeypatch.setattr(_router, "MAX_CELLS_AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=700), np.eye(5)[rng.integers(5, size=700)] * 1.7])
+    dense, sparse = Router.fit(X, 40, 10, 5), Router.fit(csr_array(X), 40, 10, 5)
+    assert dense.n_blocks > 10
+    for attribute, value in vars(dense).items():
+        assert_array_equal(getattr(sparse, attribute), value)
+    assert_array_equal(sparse.route(csr_array(X)), dense.route(X))
 
 
 # Small blocks
