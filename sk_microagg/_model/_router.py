@@ -1,4 +1,4 @@
-"""The block that a record belongs to: a kd-tree of cuts near the median."""
+"""The block that a record belongs to: a kd-tree of cuts near the median, also for sparse arrays."""
 
 from __future__ import annotations
 
@@ -55,10 +55,7 @@ class Router:
         units: Array | None = None,
         is_small_enough: Callable[[Labels], bool] | None = None,
     ) -> Self:
-        """Cut the records in two, recursively, until no part is larger than `block_size`.
-
-        They may be a sparse array.
-        """
+        """Cut the records in two, recursively, until no part is larger than `block_size`."""
 
         def may_cut(rows):
             if may_be_block is None:
@@ -189,15 +186,13 @@ def best_cut(X, smallest, k, units=None, may_cut=None):
 
 def _spreads(X):
     """Return the standard deviation of each column, without a second large array."""
-    n_records, n_columns = X.shape
-    if n_records * n_columns <= MAX_CELLS_AT_ONCE:
+    if np.prod(X.shape) <= MAX_CELLS_AT_ONCE:
         return as_array(X).std(axis=0)
-    mean = sum(batch.sum(axis=0) for batch in _batches(X)) / n_records
-    return np.sqrt(sum(((batch - mean) ** 2).sum(axis=0) for batch in _batches(X)) / n_records)
+    mean = sum(batch.sum(axis=0) for batch in _batches(X)) / X.shape[0]
+    return np.sqrt(sum(((batch - mean) ** 2).sum(axis=0) for batch in _batches(X)) / X.shape[0])
 
 
 def as_array(X: Any) -> Floats:
-    """Columns by which records are divided into blocks, as an array."""
     return X.toarray() if issparse(X) else X
 
 
@@ -207,7 +202,7 @@ def _batches(X: Any) -> Iterator[Floats]:
 
 
 def _column(X: Any, column: int) -> Floats:
-    return as_array(X[:, [column]])[:, 0] if issparse(X) else X[:, column]
+    return as_array(X[:, [column]])[:, 0]
 
 
 def _cuts_near_median(values, k, units):

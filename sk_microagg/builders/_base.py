@@ -96,10 +96,7 @@ class FixedSizeGroups:
         self._label(self.pool.take_group(first, self.k, growth=self.growth)[None])
 
     def grow_opposite(self, least: int, deadline: Deadline | None) -> None:
-        """Form groups around the record farthest from the centroid, and the one opposite to it.
-
-        It ends with fewer than `least` records in the pool, or when the deadline is over.
-        """
+        """Form pairs of groups at opposite ends while the pool has `least` records or more."""
         self._label(
             self.pool.take_opposite_groups(self.k, least, growth=self.growth, deadline=deadline)
         )
