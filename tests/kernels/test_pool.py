@@ -56,7 +56,7 @@ def test_answers_as_a_scan_does_until_empty(drawn):
 
 # Enough records for a tree to be built, given up, tried again and rebuilt.
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "d"), [(2000, 2), (1500, 20)])
+@pytest.mark.parametrize(("n", "d"), [(2000, 2), (1500, 40)])
 def test_answers_as_a_scan_does_on_many_records(n, d):
     for table, make in TABLES.items():
         rng = np.random.default_rng(n + d)
