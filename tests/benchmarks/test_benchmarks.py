@@ -454,11 +454,12 @@ def test_constraints_benchmark_measures_costs_and_losses(tmp_path, data_folder, 
     assert max(default["loss_percent"], annealed["loss_percent"]) < 0.6 * built["loss_percent"]
     assert [cell["n_violating"] for cell in results["business"]] == [146, 121, 65, 43, 38, 11]
     assert all(cell["is_met"] for cell in results["business"])
-    ours, merged = (
+    ours, annealed, merged = (
         sum(cell[name] for cell in results["business"])
-        for name in ("annealed_percent", "merged_percent")
+        for name in ("loss_percent", "annealed_percent", "merged_percent")
     )
-    assert ours < 0.79 * merged
+    assert ours <= 0.78 * merged
+    assert annealed < 0.79 * merged
 
 
 @end_to_end

@@ -13,10 +13,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
 from tables.numbers import TABLES
+from tables.sensitive import Spread
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss
+from sk_microagg.privacy import LDiversity, Rules
 from sk_microagg.refiners import Annealing, Auto, DecomposeShrink, Exchange, _auto
 from sk_microagg.refiners._auto import default_max_iter
 from sk_microagg.refiners._base import N_STEPS
@@ -177,6 +179,19 @@ def test_the_number_of_steps_depends_on_the_number_of_records_only(X, labels):
         refiner = Auto()
         refiner.refine(Z, labels, 4, random_state=5)
         assert refiner.n_iter_ == default_max_iter(200)
+
+
+def test_under_compiled_constraints_few_records_are_annealed_twice(X, monkeypatch):
+    rules = Rules.of_table(200, 4, LDiversity(2), np.arange(200) % 5)
+    labels = MDAV().build(X, 4, rules)
+    refiner = Auto()
+    twice = refiner.refine(X, labels, 4, rules=rules)
+    assert refiner.n_iter_ == 2 * default_max_iter(200, rules)
+    in_python = Rules.of_table(200, 4, Spread(0.1), X[:, 0])
+    refiner.refine(X, np.zeros(200, dtype=int), 4, rules=in_python)
+    assert refiner.n_iter_ == default_max_iter(200, in_python)
+    monkeypatch.setattr(_auto, "RUNS_UNDER_RULES", 1)
+    assert total_sse(X, twice) <= total_sse(X, refiner.refine(X, labels, 4, rules=rules))
 
 
 @pytest.mark.parametrize("n_columns", [4, 10, 50])
