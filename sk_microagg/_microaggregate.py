@@ -211,7 +211,8 @@ class Method:
         if self.refiner is not None:
             check_keeps_rules(self.refiner)
         if isinstance(builder, str) and builder == "mdav":
-            return replace(self, builder=builder_under(rules))
+            better = TClosenessFirst() if has_t_closeness(rules) else MDAVUnderRules()
+            return replace(self, builder=better)
         return self
 
     def for_columns(self, n_columns: int) -> Method:
@@ -291,10 +292,6 @@ def warn_of_one_group(within_strata: bool) -> None:
         f"{where} in one group: no smaller groups were found that satisfy the constraints. "
         "The release has a single row there; consider a weaker constraint.",
     )
-
-
-def builder_under(rules: Rules) -> MDAV | TClosenessFirst:
-    return TClosenessFirst() if has_t_closeness(rules) else MDAVUnderRules()
 
 
 class MDAVUnderRules(MDAV):

@@ -21,6 +21,7 @@ from sk_microagg.files._messages import Message, RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
 from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table, read_table, written_cells
+from sk_microagg.metrics._attribute_inference import draw_records
 from sk_microagg.plotting._common import Bars, Note
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.privacy._registry import CONSTRAINTS
@@ -68,7 +69,7 @@ KINDS_TO_DECLARE = {
 
 def describe_table(table: Table, shows_rows: bool) -> dict:
     names = table.cells.column_names
-    rows = sampled_rows(table.cells.num_rows)
+    rows = draw_records(table.cells.num_rows, N_SAMPLE)
     return {
         "n_records": table.cells.num_rows,
         "n_sample": len(rows),
@@ -76,13 +77,6 @@ def describe_table(table: Table, shows_rows: bool) -> dict:
         "columns": [_describe_column(table, name, rows, shows_rows) for name in names],
         "ks": [k for k in KS if k <= len(rows)],
     }
-
-
-def sampled_rows(n: int) -> Any:
-    """The rows that previews are computed on: all, or a random sample if there are many."""
-    if n <= N_SAMPLE:
-        return np.arange(n)
-    return np.sort(np.random.RandomState(0).choice(n, N_SAMPLE, replace=False))
 
 
 def _first_rows(table: Table) -> list:
@@ -236,7 +230,7 @@ class OpenTable:
         description = describe_table(table, shows_rows=not options.no_preview)
         self._hidden = [c["name"] for c in description["columns"] if c["hides_values"]]
         self.source = Source(self.options, cells.column_names)
-        self.sample = replace(table, cells=cells.take(sampled_rows(cells.num_rows)))
+        self.sample = replace(table, cells=cells.take(draw_records(cells.num_rows, N_SAMPLE)))
         self.description = {
             "name": Path(self.options.input).name,
             "folder": str(Path(self.options.input).resolve().parent),

@@ -88,7 +88,6 @@ class FittedGroups:
 
     @classmethod
     def joined(cls, parts: list["FittedGroups"]) -> Self:
-        """Return the groups of several blocks, in order."""
         return cls(*(_join([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 

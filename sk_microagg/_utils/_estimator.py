@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._utils._formatting import counted, percent, printable
+from sk_microagg._utils._formatting import counted, percent, printable, shortened
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._typing import Array, Labels
 
@@ -325,16 +325,13 @@ def bars(title: str, rows: list[tuple[str, float, str]]) -> str:
     ]
     for number, (label, length, text) in enumerate(rows, start=1):
         end = LABEL + round(BAR * length / longest, 1)
+        short = escape(shortened(label, LONGEST_LABEL))
         parts += [
             # An SVG within an SVG cuts off what is too wide all the same.
             f'<svg y="{number * ROW}" width="{LABEL - 4}" height="{ROW}">'
-            f'<title>{escape(label)}</title><text y="12">{escape(_short(label))}</text></svg>',
+            f'<title>{escape(label)}</title><text y="12">{short}</text></svg>',
             f'<rect x="{LABEL}" y="{number * ROW + 2}" width="{end - LABEL:g}" height="12" '
             f'fill="{BLUE}"/>',
             f'<text x="{end + 5:g}" y="{number * ROW + 12}">{text}</text>',
         ]
     return "".join([*parts, "</svg>"])
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"

@@ -280,6 +280,10 @@ def shown(name: str) -> str:
     return repr(name) if not name.strip() or name != name.strip() or "," in name else name
 
 
+def shortened(label: str, longest: int) -> str:
+    return label if len(label) <= longest else f"{label[: longest - 1]}…"
+
+
 def shown_name(name: object) -> str:
     """A name from a table, of any type, as it is read in a list and on a page."""
     return printable(shown(str(name)))

@@ -103,7 +103,7 @@ def _told_by_forests(points: Any, column_of: Array, y: Array, random: Any) -> tu
     total = np.sum((targets - targets.mean(axis=0)) ** 2)
     if total == 0.0:
         return np.zeros(int(column_of.max()) + 1), 1.0
-    points = _with_small_indices(points[rows])
+    points = with_small_indices(points[rows])
     halves = slice(n_records // 2), slice(n_records // 2, n_records)
     forests = [
         ExtraTreesRegressor(
@@ -125,7 +125,7 @@ def _told_by_forests(points: Any, column_of: Array, y: Array, random: Any) -> tu
     return told, float(chance)
 
 
-def _with_small_indices(points: Any) -> Any:
+def with_small_indices(points: Any) -> Any:
     """The points, if they are sparse with the indices that trees understand."""
     if not isinstance(points, np.ndarray):
         points.indices, points.indptr = (

@@ -133,14 +133,12 @@ def refuse_other_notations(name: str, texts: Texts, n_numbers: int, format: Form
 
 
 def refuse_symbols(name: str) -> None:
-    """Raise, since numbers have different symbols."""
     text = "{column}: its numbers have different symbols, or some have none: {advice}."
     advice = (Option("write_alike"), Option("categorical", column=name))
     raise RequestError("different_symbols", text, name, advice=advice)
 
 
 def refuse_zones(name: str) -> None:
-    """Raise, since only some times have a time zone."""
     text = "{column}: some times have a time zone and some have none: {advice}."
     advice = (Option("write_alike"), Option("categorical", column=name))
     raise RequestError("different_zones", text, name, advice=advice)

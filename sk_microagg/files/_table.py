@@ -134,7 +134,6 @@ class Table:
         return self.is_text and pa.types.is_string(self.cells[name].type)
 
     def _without_missing(self, name: str) -> pa.ChunkedArray:
-        """The texts of a column, null where they are missing."""
         return without_missing(self.cells[name], self.format.missing)
 
 

@@ -9,12 +9,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import vstack
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import Ridge
 
 from sk_microagg._model._points import Points, SparsePoints
 from sk_microagg._utils._tables import columns_of, import_extra
+from sk_microagg._utils._target_scaler import with_small_indices
 from sk_microagg._utils._typing import Booleans, Floats, Labels, TableLike
 from sk_microagg._utils._validation import LARGEST_VALUE, check_count, check_n_jobs, check_number
 from sk_microagg.encoding._frames import Frame
@@ -325,7 +326,6 @@ class AttributeAttack:
         return row_classes(np.column_stack(columns), "release")
 
     def nearest_by(self, places: list[int], classes: Labels, n_jobs: int | None) -> Labels:
-        """The class that is nearest to each record in some columns."""
         kept = np.flatnonzero(np.isin(self._column_of, places))
         first = np.unique(classes, return_index=True)[1]
         if not len(kept):  # Nothing is known that tells one record from another.
@@ -341,12 +341,7 @@ def _coordinates(points: Points, kept: Labels) -> Points:
 
 
 def _matrix(points: Points) -> Any:
-    if not isinstance(points, SparsePoints):
-        return points
-    data, indices, starts = points.matrix.data, points.matrix.indices, points.matrix.indptr
-    # Trees do not take larger indices.
-    indices, starts = indices.astype(np.int32), starts.astype(np.int32)
-    return csr_array((data, indices, starts), shape=points.matrix.shape)
+    return with_small_indices(points.matrix) if isinstance(points, SparsePoints) else points
 
 
 def _stack(parts: list[Any]) -> Points:

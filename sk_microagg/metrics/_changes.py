@@ -146,7 +146,6 @@ def correlation_change(X: TableLike, release: TableLike) -> CorrelationChange:
 
 
 def correlations_of(X: Floats, release: Floats) -> CorrelationChange:
-    """Changes of the correlations between columns of arrays."""
     pairs = np.triu_indices(X.shape[1], 1)
     differences = np.abs(correlations(release) - correlations(X))[pairs]
     if not len(differences):

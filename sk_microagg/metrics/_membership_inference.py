@@ -258,8 +258,6 @@ def confidence_of(model: Estimator, X: TableLike, y: Array, name: str) -> tuple[
         errors = y - predicted
         return -(errors**2), np.column_stack([predicted, errors, np.abs(errors)])
     is_right = (predicted == y).astype(np.float64)
-    if not _has_scores(model):
-        return is_right, is_right[:, None]
     scores = _scores(model, X, predicted)
     if scores is None:
         return is_right, is_right[:, None]
@@ -276,16 +274,14 @@ def _predicts_numbers(model, y):
     return not (hasattr(model, "__sklearn_tags__") and is_classifier(model))
 
 
-def _has_scores(model):
-    return hasattr(model, "classes_") and (
-        hasattr(model, "predict_proba") or hasattr(model, "decision_function")
-    )
-
-
 def _scores(model, X, predicted):
     """Probabilities or values of the decision function, a column per class; None without any."""
+    if not hasattr(model, "classes_"):
+        return None
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=np.float64)
+    if not hasattr(model, "decision_function"):
+        return None
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     if scores.ndim == 1:
         return np.column_stack([-scores, scores])

@@ -14,7 +14,7 @@ from sk_microagg._model._fitted_groups import release_of
 from sk_microagg._model._points import routing_of
 from sk_microagg._model._router import as_array
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._formatting import percent_of_axis
+from sk_microagg._utils._formatting import percent_of_axis, shortened
 from sk_microagg._utils._space import scale
 from sk_microagg._utils._tables import (
     DATE,
@@ -187,7 +187,7 @@ class Bars:
         places = np.arange(len(self.categories))
         ax.barh(places, self.before, height=0.8, color=FILL, label="original")
         ax.barh(places, self.after, height=0.3, color=INK, label="release")
-        labels = [_shortened(category) for category in self.categories]
+        labels = [shortened(category, LONGEST_LABEL) for category in self.categories]
         ax.set_yticks(places, labels=labels, fontsize="small", parse_math=False)
         # Keep bars slim where there are few.
         ax.set_ylim(max(len(places), FEWEST_ROWS) - 0.5, -0.5)
@@ -215,13 +215,9 @@ Panel: TypeAlias = Histogram | Bars | Note
 def draw_column(ax: Axes, column: Panel, longest_title: int = 40) -> None:
     column.draw(ax)
     ax.set_title(
-        _shortened(column.name, longest_title), fontsize="medium", loc="left", parse_math=False
+        shortened(column.name, longest_title), fontsize="medium", loc="left", parse_math=False
     )
     tidy(ax)
-
-
-def _shortened(label: str, longest: int = LONGEST_LABEL) -> str:
-    return label if len(label) <= longest else f"{label[: longest - 1]}…"
 
 
 def numbers_of_dates(column: Any) -> tuple[Array | None, str | None]:

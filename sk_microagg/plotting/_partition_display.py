@@ -24,6 +24,7 @@ from sk_microagg._utils._validation import check_count, check_records
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.generalization._grid import with_midpoints
 from sk_microagg.metrics._anonymity import row_classes
+from sk_microagg.metrics._attribute_inference import draw_records
 from sk_microagg.metrics._pairs import are_numbers, standard_deviations
 from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, Display, points_of
 
@@ -54,9 +55,9 @@ class ReleasedGroups:
         if len(groups) < 2 or scaled.shape[1] < 2:
             return None
         rng = np.random.RandomState(0)
-        plane = Plane(scaled[_some(len(scaled), ROWS_FOR_THE_PLANE, rng)])
+        plane = Plane(scaled[draw_records(len(scaled), ROWS_FOR_THE_PLANE, rng)])
         first_rows = np.unique(classes, return_index=True)[1]
-        shown = groups[_some(len(groups), MOST_GROUPS, rng)]
+        shown = groups[draw_records(len(groups), MOST_GROUPS, rng)]
         return cls(
             plane.place(scaled[first_rows[shown]]),
             sizes[shown],
@@ -76,11 +77,6 @@ def _standardized(release: Any) -> Floats:
     release = check_records(release, name="release")
     spreads = standard_deviations(release)
     return (release - release.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
-
-
-def _some(n: int, most: int, rng: np.random.RandomState) -> Labels:
-    """Sorted indices: all n, or a random sample of `most` of them."""
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
 class Plane:

@@ -12,7 +12,6 @@ from sk_microagg._utils._typing import Array, Codes, Labels
 
 
 def codes_of(values: Any) -> tuple[Codes, list[Any]]:
-    """Number the different values of a column."""
     values = as_column(values)
     if _is_sorted_by_unique(values):
         # All NaN and NaT are equal here, and last.

@@ -43,11 +43,9 @@ class Rule:
         return cls(constraint, constraint.describe(column), codes, table)
 
     def subset(self, records: Any) -> Rule:
-        """Return the rule for some of the records."""
         return Rule(self.constraint, self.name, self.values[records], self.table)
 
     def figures(self, labels: Labels) -> Array:
-        """Return the figure of each group, with labels numbered from 0."""
         return self.constraint.measure_groups(labels, self.values, self.table)
 
     def is_met(self, labels: Labels) -> Booleans:

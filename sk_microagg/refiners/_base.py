@@ -236,7 +236,6 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the start."""
         return time.monotonic() - self.start
 
     def note(self, cost: float) -> None:
@@ -305,9 +304,7 @@ class Part:
         return self.whole.stopped
 
     def note(self, cost: float) -> None:
-        """Note a cost."""
         self.whole.note(cost + self.rest)
 
     def advance(self, best: float, n_iterations: Any = 1) -> None:
-        """Note an iteration, or a part of it."""
         self.whole.advance(best + self.rest, n_iterations)

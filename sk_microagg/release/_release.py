@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,10 @@ PROOF_INTERRUPTED = "Ctrl-C ended the proof early: the certificate is what was p
 def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     """Read, group, check, write, prove and report; return the facts."""
     format = Format.from_request(request)
-    make_report = _import_report() if request.report else None
+    if request.report:
+        with _missing_extra_as_request_error():
+            check_report_extra()
+            import sk_microagg.report  # noqa: F401
 
     progress.show(f"reading {name_of_input(request.input)}")
     plan = Plan.from_request(request, read_table(request.input, format))
@@ -94,9 +97,9 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     write_table(cells, request.output, format, plan.table.style, file_of_input(request.input))
     certificate, is_complete = _prove(estimator, records, request.certificate, progress)
     interrupted += [] if is_complete else [PROOF_INTERRUPTED]
-    if make_report is not None:
+    if request.report:
         progress.show(f"writing {request.report}")
-        _write_report(make_report, plan, records, released, estimator, certificate, scenario)
+        _write_report(plan, records, released, estimator, certificate, scenario)
     fewest = fewest_records(request.k, demands.units())
     return summarize(
         estimator,
@@ -141,18 +144,13 @@ def _prove(estimator: Any, records: pd.DataFrame, seconds: float | None, progres
         return certificate, not is_interrupted()
 
 
-def _import_report() -> Callable:
+@contextmanager
+def _missing_extra_as_request_error() -> Iterator[None]:
     try:
-        check_report_extra()
-        from sk_microagg.report import make_report
+        yield
     except ImportError as error:
-        raise _no_report(error) from error
-    return make_report
-
-
-def _no_report(error: Exception) -> RequestError:
-    facts = {"report": Option("report"), "why": one_line(error)}
-    return RequestError("missing_extra", "{report}: {why}", **facts)
+        facts = {"report": Option("report"), "why": one_line(error)}
+        raise RequestError("missing_extra", "{report}: {why}", **facts) from error
 
 
 def with_dates(table: pd.DataFrame, columns: list) -> pd.DataFrame:
@@ -169,7 +167,6 @@ def with_dates(table: pd.DataFrame, columns: list) -> pd.DataFrame:
 
 
 def _write_report(
-    make_report: Callable,
     plan: Plan,
     records: pd.DataFrame,
     released: pd.DataFrame,
@@ -179,7 +176,13 @@ def _write_report(
 ) -> None:
     request = plan.request
     try:
-        with bad_input_as_request_error(Option("report")), warnings.catch_warnings():
+        with (
+            _missing_extra_as_request_error(),
+            bad_input_as_request_error(Option("report")),
+            warnings.catch_warnings(),
+        ):
+            from sk_microagg.report import make_report  # Few need it.
+
             warnings.filterwarnings("ignore", SIMILAR)  # Said when the records were grouped.
             report = make_report(
                 estimator,
@@ -198,9 +201,7 @@ def _write_report(
                 shuffled=request.shuffle,
                 **plan.demands.columns() | plan.people_as_text(),
             )
-            report.save(request.report, readers_of=file_of_input(request.input))
-    except ImportError as error:
-        raise _no_report(error) from error
+            report.save(str(request.report), readers_of=file_of_input(request.input))
     except OSError as error:
         raise cannot_write(str(request.report), error) from error
 

@@ -110,9 +110,6 @@ class TableCoding:
             sse=float(sum(within for within, _ in sums.values())),
         )
 
-    def kinds(self) -> dict[Any, str]:
-        return {column.column.name: column.column.kind for column in self.columns}
-
     def shown(self, centroids: Floats) -> tuple[Array, ...]:
         """The categories that groups are released as."""
         parts = _by_column(centroids, [column.width for column in self.columns])

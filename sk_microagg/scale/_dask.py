@@ -476,7 +476,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             ]  # Some are tuples.
             self.builder_: Any = method.builder
             self.refiner_: Any = method.refiner
-            self.kinds_: dict[Any, str] = coding.kinds()
+            self.kinds_: dict[Any, str] = {c.column.name: c.column.kind for c in coding.columns}
             self.n_rows_: int = sample.n_rows
             self.n_blocks_: int = grouped.router.n_blocks
             self.block_sizes_: Labels = grouped.sizes
@@ -514,7 +514,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         block_size = check_block_size(self.block_size, k)
         if self.block_size == "auto" and len(sample.rows) < sample.n_rows:
             block_size = limit_block_size(block_size, n_coordinates, k)
-        router = fit_router(points, strata, sizes, block_size, k, rules, method.takes_codes)
+        router = fit_router(points, strata, sizes, block_size, method, rules)
         n_rows_of_block = largest_block(router, routing_of(points), strata, sizes)
         check_memory(self.block_size, n_rows_of_block, n_coordinates, sample, parts)
         return router

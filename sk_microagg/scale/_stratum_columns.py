@@ -10,6 +10,7 @@ import dask
 import numpy as np
 import pandas as pd
 
+from sk_microagg._microaggregate import Method
 from sk_microagg._model._points import (
     Points,
     SparsePoints,
@@ -209,15 +210,10 @@ def _summed(by_column: Iterable[Series], constraints: Any) -> list[Series]:
 
 
 def fit_router(
-    points: Points,
-    strata: Labels,
-    sizes: Labels,
-    block_size: float,
-    k: int,
-    rules: Rules,
-    takes_codes: bool,
+    points: Points, strata: Labels, sizes: Labels, block_size: float, method: Method, rules: Rules
 ) -> StratifiedRouter:
     """Fit the cuts of each stratum on its rows in a sample; `sizes` are those of the strata."""
+    k, takes_codes = method.k, method.takes_codes
     routers = [Router.single_block()] * len(sizes)
     is_sparse = isinstance(points, SparsePoints)
     for stratum, rows in rows_of_strata(strata):

@@ -17,7 +17,7 @@ from sk_microagg._utils._writing import TemporaryFolder
 from sk_microagg.encoding._coordinates import Coordinates
 from sk_microagg.scale._bundles import BATCH_BYTES, Bundle, route
 from sk_microagg.scale._parquet import NUMBER_BYTES, OBJECT_BYTES, load, save
-from sk_microagg.scale._parts import Parts, RowFormat, Sample
+from sk_microagg.scale._parts import Parts, Sample
 
 # A worker that has just started; Dask ends workers that need more than this share of their memory.
 PROCESS_BYTES = 180_000_000
@@ -156,7 +156,7 @@ class DiskShuffle:
         self.n_parts = len(parts)
         with self.there.removed_on_failure(), self.back.removed_on_failure():
             return dask.compute(
-                *parts.map(_write_part, space, router, parts.format, self.there, self.back)
+                *parts.map(_write_part, self.there, self.back, space, router, parts.format)
             )
 
     def work(self, work: Any, bundles: list[Bundle], edges: Labels) -> Any:
@@ -183,18 +183,10 @@ class DiskShuffle:
         return [read(part, self.n_bundles, self.back) for part in range(self.n_parts)]
 
 
-def _write_part(
-    rows: Floats,
-    part: int,
-    space: Coordinates,
-    router: Any,
-    row_format: RowFormat,
-    there: Any,
-    back: Any,
-) -> Labels:
-    blocks = route(rows, space, router, row_format)
+def _write_part(rows: Floats, part: int, there: Any, back: Any, *routing: Any) -> Labels:
+    blocks = route(rows, *routing)
     order = np.argsort(blocks, kind="stable")
-    n_rows = np.bincount(blocks, minlength=router.n_blocks)
+    n_rows = np.bincount(blocks, minlength=routing[1].n_blocks)
     save(there / f"rows-{part}.npy", rows[order])
     save(there / f"starts-{part}.npy", np.concatenate([[0], np.cumsum(n_rows)]))
     save(back / f"order-{part}.npy", order)
@@ -280,10 +272,8 @@ def _sent(rows: Any, address: str, n_addresses: int) -> list[Any]:
     return rows.set_index(address, divisions=divisions, drop=False).to_delayed()
 
 
-def _count(
-    rows: Floats, part: int, space: Coordinates, router: Any, row_format: RowFormat
-) -> Labels:
-    return np.bincount(route(rows, space, router, row_format), minlength=router.n_blocks)
+def _count(rows: Floats, part: int, *routing: Any) -> Labels:
+    return np.bincount(route(rows, *routing), minlength=routing[1].n_blocks)
 
 
 def _frame(rows: Floats, part: int, blocks: Any) -> DataFrame:

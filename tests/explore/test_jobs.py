@@ -15,6 +15,7 @@ from sk_microagg._explore import _page_table, _workers
 from sk_microagg.cli import main
 from sk_microagg.files._messages import RequestError
 from sk_microagg.metrics import closeness, diversity
+from sk_microagg.metrics._attribute_inference import draw_records
 
 
 @pytest.fixture
@@ -306,7 +307,7 @@ def sampled(tmp_path, monkeypatch):
     Its columns are a number, ages of people, and one that is not clear.
     """
     monkeypatch.setattr(_page_table, "N_SAMPLE", 200)
-    assert 0 not in _page_table.sampled_rows(1000)
+    assert 0 not in draw_records(1000, 200)
     rng = np.random.default_rng(0)
     columns = {"x": rng.normal(size=1000), "age": rng.integers(20, 24, 1000)}
     frame = pd.DataFrame(columns | {"odd": ["much", *rng.integers(0, 9, 999)]})
