@@ -49,8 +49,8 @@ FEWEST_CELLS = 10
 MOST_LEVELS, MOST_YEARS = 10, 25
 WORD_FOR_CODES = re.compile(
     r"(?<![a-z0-9])(?:state|st|county|country|region|district|province|zip|postcode|fips|mar|marst"
-    r"|marstat|marital|status|race|gender|language|relationship|industry|sector|code|type|category"
-    r"|diagnosis|ward|hospital|school|(?:educ|sex|ethnic|relig|nationalit|citizen|occup)[a-z]*)"
+    r"|marstat|marital|status|race|gender|language|birthplace|relationship|industry|sector|code|type"
+    r"|category|diagnosis|ward|hospital|school|(?:educ|sex|ethnic|relig|nationalit|citizen|occup)[a-z]*)"
     r"(?![a-z])"
 )
 WORD_FOR_QUANTITIES = re.compile(

@@ -118,6 +118,7 @@ def test_dates():
         ("children", False),
         ("statement", False),
         ("marstat", True),
+        ("birthplace", True),
         ("MAR", True),
         ("educ", True),
         ("ST", True),
