@@ -111,18 +111,22 @@ def shared_interrupt() -> Iterator[None]:
     is_counted = _is_in_main_thread() and (
         _Requests.n_blocks > 0 or signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
-    is_outermost = is_counted and _Requests.n_blocks == 0
-    if is_outermost:
-        _Requests.has_search, _Requests.made_at = False, math.inf
-        signal.signal(signal.SIGINT, _request)
-    _Requests.n_blocks += is_counted
+    before = _Requests.n_blocks
+    is_outermost = is_counted and before == 0
     try:
+        if is_outermost:
+            _Requests.has_search, _Requests.made_at = False, math.inf
+            signal.signal(signal.SIGINT, _request)
+        if is_counted:  # Other threads write nothing: they could undo what this one writes.
+            _Requests.n_blocks = before + 1
         yield
     except KeyboardInterrupt:
-        _Requests.generation += is_counted
+        if is_counted:
+            _Requests.generation += 1
         raise
     finally:
-        _Requests.n_blocks -= is_counted
+        if is_counted:
+            _Requests.n_blocks = before
         if is_outermost:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             _Requests.made_at = math.inf

@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 
+from sk_microagg._utils import _deadline
 from sk_microagg._utils._deadline import (
     Deadline,
     generation,
@@ -52,6 +53,47 @@ def test_the_first_interrupt_ends_searches_and_the_second_raises():
     assert deadline.is_over()
     assert deadline.within(10.0).seconds_left() == 0.0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_blocks_of_other_threads_are_not_counted(monkeypatch):
+    written = []
+
+    class Recorded(type):
+        def __setattr__(cls, name, value):
+            written.append(name)
+            super().__setattr__(name, value)
+
+    class Requests(_deadline._Requests, metaclass=Recorded):
+        pass
+
+    def search():
+        with interruptible():
+            pass
+
+    monkeypatch.setattr(_deadline, "_Requests", Requests)
+    thread = threading.Thread(target=search)
+    thread.start()
+    thread.join()
+    # Counting up and down by 0 would restore what the main thread has changed in between.
+    assert set(written) <= {"has_search"}
+    search()
+    assert {"n_blocks", "made_at"} < set(written)
+    assert Requests.n_blocks == 0
+
+
+def test_an_interrupt_at_the_begin_of_a_block_leaves_no_block(monkeypatch):
+    install = signal.signal
+
+    def install_and_press(number, handler):
+        install(number, handler)
+        monkeypatch.setattr(signal, "signal", install)
+        press()
+
+    monkeypatch.setattr(signal, "signal", install_and_press)
+    with pytest.raises(KeyboardInterrupt), shared_interrupt():
+        pytest.fail("the block has begun")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert _deadline._Requests.n_blocks == 0
 
 
 def test_outside_of_a_block_the_first_interrupt_raises():
