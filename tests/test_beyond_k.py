@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from joblib import parallel_config
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles import privacy as oracle
@@ -331,28 +330,6 @@ def test_units_and_diversity_in_blocks():
     assert aggregator.n_blocks_ >= 8
     assert_l_diverse(labels, units, 3)
     assert_l_diverse(labels, values, 2)
-
-
-@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
-def test_the_backend_does_not_change_the_result(backend):
-    X = in_units(600, seed=3)
-    values, units = np.random.default_rng(0).permutation(600), np.arange(600) % 150
-    regions = np.arange(600) % 2
-    results = []
-    for n_jobs in (None, 2):
-        aggregator = MicroAggregator(
-            3,
-            privacy=TCloseness(0.25),
-            block_size=100,
-            refiner=Annealing(max_iter=3000, n_init=2),
-            random_state=0,
-            n_jobs=n_jobs,
-        )
-        with parallel_config(backend=backend):
-            aggregator.fit(X, sensitive=values, unit=units, strata=regions)
-        results.append(aggregator.labels_)
-    assert aggregator.n_blocks_ > 2
-    assert_array_equal(*results)
 
 
 def test_groups_are_not_stitched_under_constraints(X):

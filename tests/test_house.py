@@ -7,6 +7,8 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).parents[1] / "sk_microagg"
 
 # From the bottom up: a part may import itself and what stands in rows before its own, at the top of
@@ -57,14 +59,24 @@ def part_of(module):
 
 
 @cache
+def statements_of(path):
+    """A module and all statements in it, also those in functions and classes."""
+    statements = [ast.parse(path.read_text(encoding="utf-8"))]
+    for statement in statements:
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            statements += getattr(statement, name, [])
+    return statements
+
+
+@cache
 def imports_of(path):
     """Modules of the package that a file imports anywhere in it, and the names taken from them."""
-    text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         pattern = r"^\s*(?:from|import|cimport) +sk_microagg\b\.?([\w.]*)"
+        text = path.read_text(encoding="utf-8")
         return [(module, []) for module in re.findall(pattern, text, re.MULTILINE)]
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in statements_of(path):
         if isinstance(node, ast.Import):
             found += [(alias.name, []) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -90,6 +102,7 @@ def imported_modules(path):
 FILES = {name_of(path).removesuffix("."): path for path in MODULES}
 
 
+@pytest.mark.slow
 def test_no_import_runs_back_up():
     wrong = [
         f"{name_of(path)} imports {module or 'sk_microagg'}"
@@ -121,6 +134,7 @@ def test_every_part_has_a_layer():
     assert parts <= set(LAYER_OF)
 
 
+@pytest.mark.slow
 def test_no_module_imports_itself_through_others():
     graph = {name: {*imported_modules(path)} for name, path in FILES.items()}
     circle = []
@@ -153,6 +167,13 @@ def is_function(line):
 
 def lengths_of_functions(path):
     """Name and number of lines of each function, without its docstring."""
+    if path.suffix == ".py":
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+        return [
+            (node.name, node.end_lineno - node.lineno + 1 - lines_of_docstring(node))
+            for node in statements_of(path)
+            if isinstance(node, functions)
+        ]
     lengths, open_functions = [], []
     depth = last_row = 0
     for line in logical_lines(path):
@@ -173,10 +194,17 @@ def lengths_of_functions(path):
     return lengths
 
 
+def lines_of_docstring(function):
+    if ast.get_docstring(function, clean=False) is None:
+        return 0
+    return function.body[0].end_lineno - function.body[0].lineno + 1
+
+
 def is_docstring(line):
     return len(line) == 1 and line[0].string.endswith('"""')
 
 
+@pytest.mark.slow
 def test_functions_are_short():
     long = [
         f"{name_of(path)}: {name} has {n_lines} lines"

@@ -268,7 +268,7 @@ tables = array_shapes(min_dims=2, max_dims=2, max_side=25).flatmap(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(st.sampled_from(list(BUILDERS)), st.sampled_from(["standard", None]), tables, st.data())
 def test_any_table_gets_a_k_partition_and_always_the_same(name, scaler, X, data):
     k = data.draw(st.integers(1, len(X)))

@@ -280,6 +280,7 @@ def test_any_table(kind, k, n, d, share, seed):
         assert_array_equal(aggregator.transform(X), release)
 
 
+@pytest.mark.slow
 @in_one_case("estimator", [MicroAggregator(k=2), MicroAggregator(k=3), TableAggregator(k=3)])
 @in_one_case("share", [0.1, 0.5, 0.9])
 def test_the_only_known_value_of_a_group_cannot_be_computed_from_a_model(estimator, share):

@@ -23,6 +23,7 @@ def crosses(labels, strata):
     return pairs.groupby("label")["stratum"].nunique(dropna=False).max() > 1
 
 
+@pytest.mark.slow
 @in_one_case("refiner", ["auto", "exchange", "local_search", None])
 @in_one_case("block_size", ["auto", 40])
 def test_no_group_crosses_strata(X, refiner, block_size):
@@ -43,6 +44,7 @@ def test_each_stratum_is_a_table_of_its_own(X):
         assert_array_equal(canonical(labels[rows]), canonical(alone))
 
 
+@pytest.mark.slow
 def test_transform_is_exact_with_strata(X, new):
     aggregator = MicroAggregator(4)
     release = aggregator.fit_transform(X, strata=REGIONS)

@@ -85,8 +85,8 @@ def test_sparse_points_give_the_same_groups_as_dense_ones(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_dense_coordinates")
 def test_blocks_of_sparse_points():
-    table = visits(2000, 200)
-    aggregator = TableAggregator(k=3, block_size=500)
+    table = visits(1000, 200)
+    aggregator = TableAggregator(k=3, block_size=250)
     release = aggregator.fit_transform(table)
     assert aggregator.n_blocks_ >= 4
     assert anonymity_level(release) >= 3
@@ -95,7 +95,7 @@ def test_blocks_of_sparse_points():
     found = aggregator.certificate(table, time_limit=1)
     assert 0 <= found.bound <= found.loss
     by_strata = TableAggregator(k=3, strata="stratum")
-    stratified = table.assign(stratum=np.arange(2000) % 2)
+    stratified = table.assign(stratum=np.arange(1000) % 2)
     release = by_strata.fit_transform(stratified)
     assert anonymity_level(release) >= 3
     assert by_strata.exact_transform_

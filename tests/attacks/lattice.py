@@ -10,6 +10,7 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_diabetes
 
 FEWEST_CLAIMS = 15
@@ -69,17 +70,22 @@ def lattice(diagrams):
             others = np.argsort(squared[cell] - weights)
             others = others[others != cell][:N_NEAR]
             own = ((scaled - center) ** 2).sum(axis=1) - weights[cell]
-            rivals = ((scaled[:, None] - centroids[others]) ** 2).sum(axis=2) - weights[others]
-            slacks = rivals.min(axis=1) - own
-            inside = slacks > 0
-            found.append((points[inside], np.full(inside.sum(), len(found)), slacks[inside]))
+            slacks = np.full(len(points), np.inf)
+            for other in others:  # From the nearest: most points are outside of the first walls.
+                rivals = ((scaled - centroids[other]) ** 2).sum(axis=1) - weights[other]
+                slacks = np.minimum(slacks, rivals - own)
+                inside = slacks > 0
+                points, scaled, own, slacks = (
+                    part[inside] for part in (points, scaled, own, slacks)
+                )
+            found.append((points, np.full(len(points), len(found)), slacks))
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
 
 def is_record(points, X):
     """Which points are records."""
-    records = set(map(tuple, X))
-    return np.array([tuple(point) in records for point in points], dtype=bool)
+    of_points, of_records = (pd.MultiIndex.from_arrays(rows.T) for rows in (points, X))
+    return of_points.isin(of_records)
 
 
 def points_of_one_slack(points, cells, slacks, tolerance=1e-12):
@@ -113,12 +119,18 @@ def best_slab(slacks, hits):
     return best
 
 
-def precisions(diagrams, X):
-    """The share of records among the claims of both attacks; 0 for too few claims."""
+def precisions(diagrams, X, *others):
+    """The share of records among the claims of both attacks; 0 for too few claims.
+
+    With other tables, a pair for each of them, too.
+    """
     points, cells, slacks = lattice(diagrams)
     claims = points_of_one_slack(points, cells, slacks)
-    precision = is_record(claims, X).mean() if len(claims) >= FEWEST_CLAIMS else 0.0
-    return precision, best_slab(slacks, is_record(points, X))
+    pairs = []
+    for records in (X, *others):
+        precision = is_record(claims, records).mean() if len(claims) >= FEWEST_CLAIMS else 0.0
+        pairs.append((precision, best_slab(slacks, is_record(points, records))))
+    return pairs if others else pairs[0]
 
 
 def tight_on_a_line(most_above, most_below, weights):

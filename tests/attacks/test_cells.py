@@ -21,6 +21,7 @@ def people(n, *columns, seed=0):
     return np.column_stack([rng.choice(column, size=n) for column in columns])
 
 
+@pytest.mark.slow
 @in_one_case(
     ("columns", "n", "k", "at_least"),
     [([AGES], 300, 5, 0.3), ([AGES, RATINGS], 1000, 3, 0.2)],

@@ -45,6 +45,7 @@ def test_rows_of_one_person_give_a_leaf_no_coordinate():
 leaves = st.sampled_from(sorted(NODE_OF))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(leaves, st.integers(0, 6)), min_size=1, max_size=40), st.integers(1, 4))
 def test_nodes_with_a_coordinate_are_those_of_k_people(rows, k):

@@ -1,6 +1,7 @@
 """An intruder who knows how numbers are rounded guesses them from the ends of intervals."""
 
 import numpy as np
+import pytest
 from marks import in_one_case
 from tables.mixed import ends_of
 
@@ -64,6 +65,7 @@ def best_guess(ends, extremes, column):
 MAKERS = {"KAIM": KAIM(K, random_state=0), "groups": TableAggregator(K, numbers="interval")}
 
 
+@pytest.mark.slow
 @in_one_case("model", MAKERS.values())
 @in_one_case("column", COLUMNS.values())
 def test_the_number_next_to_an_end_is_guessed_at_most_one_in_k_times(model, column):

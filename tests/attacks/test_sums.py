@@ -18,7 +18,7 @@ N_TABLES = dict.fromkeys(FITS, 14) | {
     name: 2 if "target" in name else 3 for name in FITS if "target" in name or "Dask" in name
 }
 # The groups of the default, which searches longest, rarely stay as they are.
-FEWER = {name: 8 if "default" in name else min(5, n) for name, n in N_TABLES.items()}
+FEWER = {name: 8 if "default" in name else min(4, n) for name, n in N_TABLES.items()}
 
 
 def tables_that_hide(name, most):
@@ -86,6 +86,7 @@ class Remembering(StandardScaler):
         return super().fit(X, y, sample_weight)
 
 
+@pytest.mark.slow
 @in_one_case(
     "scaler",
     [

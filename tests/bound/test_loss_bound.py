@@ -33,8 +33,8 @@ SMALL_SIZES = [(k, n) for k in (2, 3, 4, 5) for n in (2 * k, 2 * k + 1, 12)]
 def small_tables(rng, n, k):
     """Tables of each kind, on scales in turn, of 1 to 3 columns, padded with zeros to 3."""
     pairs = [*itertools.product(SMALL_TABLES, SCALES.values())]
-    # Two of four scales, but for the smallest tables, few of which need a repair.
-    pairs = pairs[(n + k) % 2 :: 2] if n > 4 else pairs
+    # One of four scales, but for the smallest tables, few of which need a repair.
+    pairs = pairs[(n + k) % 3 :: 3] if n > 4 else pairs
     tables = np.zeros((len(pairs), n, 3))
     for number, (X, (name, rescale)) in enumerate(zip(tables, pairs, strict=True)):
         columns = 1 + (number + number // len(SCALES) + n + k) % 3

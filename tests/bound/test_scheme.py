@@ -60,7 +60,7 @@ def violations(records, k, duals, cuts):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("changes", SEARCHES.values(), ids=SEARCHES)
 def test_the_best_duals_satisfy_all_constraints(k, changes):
     n_active_cuts = 0
@@ -84,7 +84,7 @@ def test_constraints_hold_after_rounds_in_which_some_duals_were_free(k, seed):
     least = least_squared_errors(scaled(X)[0][None], k)[0]
     settings = replace(SETTINGS, **SEARCHES["focus"])
     n_focused = 0
-    for n_iter in range(1, 9):
+    for n_iter in (1, 2, 3, 5, 8):
         records, scheme = search(X, k, n_iter, settings)
         n_focused += not scheme.master.focus.is_everywhere()
         worst = violations(records, k, scheme.best, scheme.master.cuts)
@@ -136,9 +136,9 @@ class TestBudgetOfIterations:
 
     @pytest.mark.slow
     def test_the_bound_does_not_depend_on_the_clock_or_on_threads(self, set_clock):
-        X = np.random.default_rng(0).normal(size=(150, 3))
+        X = np.random.default_rng(0).normal(size=(100, 3))
         expected = loss_bound(X, 4, time_limit=inf, max_iter=6)
-        for n_jobs in (1, 2, 3):
+        for n_jobs in (1, 2):
             for seconds_per_reading in (1e-3, 1.0, 1e6):
                 clock = set_clock(seconds_per_reading)
                 bound = loss_bound(X, 4, time_limit=inf, max_iter=6, n_jobs=n_jobs)
@@ -188,6 +188,7 @@ class TestTimeLimit:
         assert trace[-1, 1] == bound > trace[0, 1]
 
 
+@pytest.mark.slow
 @in_one_case("k", [3, 6])
 def test_a_repair_does_not_depend_on_the_number_of_threads(k):
     records = np.random.default_rng(0).normal(size=(120, 3))

@@ -39,6 +39,7 @@ def groups_of(labels):
 
 
 # Small k more often, but up to n.
+@pytest.mark.slow
 @settings(deadline=None, max_examples=120)
 @given(drawn=cases(n=90, k=(1, 9)) | cases(n=90, k=(1, 60)), pair=st.sampled_from(GROWING))
 def test_same_partition_as_the_oracle(drawn, pair):
@@ -61,7 +62,7 @@ def test_same_partition_on_many_records(first_d):
     for i, (builder, oracle) in enumerate(pairs[first_d == 15 :: 2]):
         for j, (table, make) in enumerate([*TABLES.items()][i % 4 :: 4]):
             d = first_d if (i // 2 + j) % 2 else 18 - first_d
-            X = make(np.random.default_rng(d), 1200, d)
+            X = make(np.random.default_rng(d), 900, d)
             assert same_partition(builder, oracle, X, 4), (builder, table, d)
 
 
@@ -69,7 +70,7 @@ def test_same_partition_on_many_records(first_d):
 def test_dbfs_on_many_records():
     # The oracle compares all pairs of records for every two groups.
     for table, make in TABLES.items():
-        X = make(np.random.default_rng(0), 560, 3)
+        X = make(np.random.default_rng(0), 400, 3)
         assert same_partition(DBFS(), oracles.dbfs, X, 15), table
 
 
@@ -119,7 +120,7 @@ def test_every_group_has_k_to_2k_minus_1_records(drawn, builder):
 
 @pytest.mark.slow
 def test_same_partition_from_two_threads_at_once():
-    tables = [np.random.default_rng(seed).normal(size=(2000, 3)) for seed in range(4)]
+    tables = [np.random.default_rng(seed).normal(size=(1000, 3)) for seed in range(4)]
     for builder in BUILDERS:
         alone = [builder.build(X, 5) for X in tables]
         with ThreadPoolExecutor(2) as threads:

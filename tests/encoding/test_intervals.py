@@ -31,6 +31,7 @@ def with_dates(X, seed):
     return X.assign(visit=days.where(rng.random(len(X)) > 0.1))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Column .* has mostly", "ignore:k=1")
 @in_one_case(("n", "k"), [(3, 3), (5, 3), (60, 1), (60, 4), (200, 7)])
 def test_groups_are_released_as_kaim_would_release_them(n, k):

@@ -26,6 +26,7 @@ def is_in(value, cell):
     return low <= value <= high if is_closed else low <= value < high
 
 
+@pytest.mark.slow
 @in_one_case(("n", "k", "seed"), [(4, 4, 0), (7, 4, 1), (90, 3, 2), (600, 5, 3), (150, 5, 4)])
 @pytest.mark.filterwarnings("ignore:Column .* has mostly")
 def test_intervals_do_not_overlap_and_k_holds(n, k, seed):

@@ -252,7 +252,7 @@ def test_dates(cells, expected):
     assert released.dtype == column.dtype
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("unit", "released"),
     [
         ("auto", "2024-03-30 12:00:00"),
@@ -263,7 +263,7 @@ def test_dates(cells, expected):
         ("millisecond", "2024-03-30 12:20:00"),
     ],
 )
-@pytest.mark.parametrize("dtype", ["datetime64[ms]", "datetime64[ns]", "timestamp[us][pyarrow]"])
+@in_one_case("dtype", ["datetime64[ms]", "datetime64[ns]", "timestamp[us][pyarrow]"])
 def test_the_unit_of_dates(unit, released, dtype):
     hours = ["10:00", "13:00", "14:00"]
     column = pd.Series([f"2024-03-30 {hour}" for hour in hours]).astype("datetime64[ns]")

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 
 from sk_microagg import KAIM
@@ -50,7 +51,7 @@ def as_days(release):
     return [cell[0] if len(cell) == 1 else f"[{cell[0]}, {cell[1]}]" for cell in parts]
 
 
-@pytest.mark.parametrize("form", TABLES)
+@in_one_case("form", TABLES)
 def test_dates_are_released_as_their_days_would_be(form):
     X = table()
     days = X.assign(born=np.where(X["born"].isna(), np.nan, DAYS))
@@ -91,8 +92,8 @@ def test_the_loss_is_that_of_the_metric():
         generalization_loss(X, np.full((N, 2), "[1990-01-01, 1990-01-02]"))
 
 
-@pytest.mark.parametrize("form", ["pandas", "dates of polars", "arrow"])
-@pytest.mark.parametrize("output", ["interval", "midpoint"])
+@in_one_case("form", ["pandas", "dates of polars", "arrow"])
+@in_one_case("output", ["interval", "midpoint"])
 def test_new_dates(form, output):
     kaim = KAIM(K, output=output, random_state=0).fit(TABLES[form](table()))
     X = table().iloc[:4].assign(born=pd.Timestamp("2100-01-01").as_unit("us"), size=[0, 1, 2, 3])
@@ -137,8 +138,8 @@ def test_baseline():
     assert generalization_loss(X, KMember(K, random_state=0).fit_transform(X)) < 1
 
 
-@pytest.mark.parametrize("library", [lambda X: X, pl.from_pandas])
-@pytest.mark.parametrize("cell", [timedelta(days=2), time(12)])
+@in_one_case("library", [lambda X: X, pl.from_pandas])
+@in_one_case("cell", [timedelta(days=2), time(12)])
 def test_times_and_durations_are_an_error(library, cell):
     X = library(table().assign(stay=[cell] * N))
     message = (

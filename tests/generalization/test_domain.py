@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 
 from sk_microagg import KAIM
 from sk_microagg._kernels import RangeColumns
@@ -244,8 +245,8 @@ def test_labels_of_intervals_show_the_exact_numbers():
     assert (float(low), float(high)) == (min(values[:2]), max(values[:2]))
 
 
-@pytest.mark.parametrize("kind", ["bins", "intervals"])
-@pytest.mark.parametrize("value", ["four", "4", True, np.inf, -1e200])
+@in_one_case("kind", ["bins", "intervals"])
+@in_one_case("value", ["four", "4", True, np.inf, -1e200])
 def test_values_that_are_not_numbers_cannot_be_fitted(kind, value):
     message = "^Column 'x' has a value"
     with pytest.raises(ValueError, match=message):

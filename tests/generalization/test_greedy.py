@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from oracles import generalization as oracle
 from oracles.partition import canonical
 from sklearn.base import clone
@@ -75,7 +76,7 @@ def test_groups_are_those_of_the_description(method, seed, n, k, kinds):
     ],
 )
 def test_groups_in_columns_with_many_leaves_are_those_of_the_description(kinds, missing, method):
-    assert_same_groups(np.random.default_rng(0), 330, 4, kinds, method, missing)
+    assert_same_groups(np.random.default_rng(0), 240, 4, kinds, method, missing)
 
 
 @every_method
@@ -266,7 +267,7 @@ def test_without_a_refiner_groups_are_unchanged(case, labels):
     assert np.array_equal(refined(case, labels, 4, None), labels)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("refiner", "kind"),
     [
         ("local_search", LocalSearch),

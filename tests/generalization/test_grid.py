@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from tables.mixed import HIERARCHIES, covers, draw, ends_of
 
@@ -112,8 +113,8 @@ def test_a_given_step_becomes_coarser_than_the_values():
         np.testing.assert_allclose(low, step * (np.ceil(numbers / step) - 1))
 
 
-@pytest.mark.parametrize("grid", ["auto", 1, 1.2])
-@pytest.mark.parametrize("unit", [1, 2.54, 3, 7, 12, 25])
+@in_one_case("grid", ["auto", 1, 1.2])
+@in_one_case("unit", [1, 2.54, 3, 7, 12, 25])
 def test_ends_do_not_reveal_numbers_that_are_multiples_of_a_unit(unit, grid):
     """An intruder who knows the unit, as of inches in centimeters, cannot decide between k."""
     rng = np.random.default_rng(0)
@@ -134,7 +135,7 @@ def test_multiples_are_exact_decimals():
             assert Decimal(repr(float(end))) % Decimal(repr(grid)) == 0
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("values", "k"),
     [
         ([0] * 20 + [123_456_789], 5),  # nearly constant
@@ -229,8 +230,8 @@ def test_published_behavior_without_a_grid():
     assert shares(X, release, 5)[1] > 0.1
 
 
-@pytest.mark.parametrize("method", [KAIM, KMember])
-@pytest.mark.parametrize("grid", ["auto", 3])
+@in_one_case("method", [KAIM, KMember])
+@in_one_case("grid", ["auto", 3])
 def test_no_cell_shows_a_number_of_fewer_than_k_records(method, grid):
     X = draw(300, share_missing=0.1)
     release = method(4, hierarchies=HIERARCHIES, grid=grid, random_state=0).fit_transform(X)
@@ -284,8 +285,8 @@ def test_census_shows_no_number_of_a_single_person(data_folder, monkeypatch):
     assert shares(X, KAIM(5, random_state=0).fit_transform(X), 5)[1] == 0
 
 
-@pytest.mark.parametrize("method", [KAIM, KMember])
-@pytest.mark.parametrize(
+@in_one_case("method", [KAIM, KMember])
+@in_one_case(
     ("grid", "error", "message"),
     [
         (0, ValueError, r"^grid=0\b"),

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
@@ -258,7 +259,7 @@ def from_text(text):
     return lambda: Hierarchy.from_csv(io.StringIO(text))
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("make", "message"),
     [
         (from_text("a;x;*\na;y;*\n"), r"^The leaf 'a' "),
@@ -294,7 +295,7 @@ def test_paths_that_are_not_a_tree_raise(make, message):
         make()
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("make", "message"),
     [
         (lambda: Hierarchy.from_nested("abc"), r"below '\*' it is str"),
@@ -369,7 +370,7 @@ def test_a_list_is_a_hierarchy_with_all_leaves_below_the_root():
     assert release(["Spain", "France", "India", "Japan"], towns())[:, 1].tolist() == ["*"] * 4
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("hierarchies", "error", "message"),
     [
         ({"town": []}, ValueError, r"^hierarchies names 'town'"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-import pytest
+from marks import in_one_case
 from numpy.testing import assert_allclose
 
 from sk_microagg.generalization._grid import ends_of_intervals, with_midpoints
@@ -12,7 +12,7 @@ def column(*cells):
     return pd.Series(cells, dtype=object)
 
 
-@pytest.mark.parametrize(
+@in_one_case(
     ("cell", "ends"),
     [
         ("[20, 29]", (20, 29)),
@@ -29,7 +29,7 @@ def test_ends(cell, ends):
     assert_allclose((low[0], high[0]), ends)
 
 
-@pytest.mark.parametrize("cell", ["twenties", "[20, x]", "[1, 2, 3]", "20-29", "nan", "[0, inf]"])
+@in_one_case("cell", ["twenties", "[20, x]", "[1, 2, 3]", "20-29", "nan", "[0, inf]"])
 def test_other_text_is_no_interval(cell):
     assert ends_of_intervals(column("[1, 2]", cell)) == (None, None)
 

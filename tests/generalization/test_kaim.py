@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import in_one_case
 from numpy.testing import assert_array_equal
 from tables.mixed import (
     COUNTRIES,
@@ -58,7 +59,7 @@ def table():
     return draw(120)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@in_one_case("seed", range(25))
 def test_example_of_the_paper(seed):
     kaim = KAIM(
         2, hierarchies=PATIENT_HIERARCHIES, distance="entropy", refiner=None, random_state=seed
@@ -85,6 +86,7 @@ def test_every_released_row_is_true_and_occurs_at_least_k_times(X, k, refiner, d
     assert_array_equal(kaim.centroids_[kaim.labels_], release)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     st.integers(1, 30),
@@ -201,7 +203,7 @@ def test_constant_of_the_entropy_matters(X):
     assert own.information_loss_ != one.information_loss_
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "array", "list"])
+@in_one_case("library", ["pandas", "polars", "array", "list"])
 def test_all_kinds_of_tables_give_the_same_release(X, library):
     cells = X.astype(object).where(X.notna(), None)
     table = {

@@ -110,6 +110,7 @@ def test_bad_roles(X):
                     make(3, **roles).fit(X)
 
 
+@pytest.mark.slow
 def test_measures_are_about_quasi_identifiers(X, tmp_path):
     model = KAIM(3, sensitive="age", random_state=0)
     release = model.fit_transform(X)

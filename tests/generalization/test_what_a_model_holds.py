@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from attacks.byte_search import found_in, rare_numbers, recognizable
+from marks import in_one_case
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from tables.mixed import HIERARCHIES, draw, ends_of
@@ -164,10 +165,10 @@ def test_a_model_of_midpoints_holds_no_end_of_an_interval():
     assert not [end for end in ends if abs(end) > 1 and struct.pack("<d", end) in stored]
 
 
-@pytest.mark.parametrize("grid", ["auto", None])
-@pytest.mark.parametrize("output", ["interval", "midpoint"])
-@pytest.mark.parametrize("refiner", [None, IteratedLocalSearch(max_iter=3)])
-@pytest.mark.parametrize("hierarchy", [Hierarchy.intervals(), Hierarchy.from_bins([0, 10, 10**9])])
+@in_one_case("grid", ["auto", None])
+@in_one_case("output", ["interval", "midpoint"])
+@in_one_case("refiner", [None, IteratedLocalSearch(max_iter=3)])
+@in_one_case("hierarchy", [Hierarchy.intervals(), Hierarchy.from_bins([0, 10, 10**9])])
 def test_no_number_in_a_model_depends_on_suppressed_values(hierarchy, refiner, output, grid):
     models = []
     for secret in (1_234_567, 7_654_321):

@@ -97,17 +97,17 @@ WITHOUT_TIES = ["normal", "constant_column", "line", "heavy_tails", "huge"]
     [(2, 1, 0.5), (2, 3, 0.0), (3, 1, 0.0), (3, 2, 0.5), (5, 2, 0.0), (5, 5, 0.5)],
 )
 def test_same_partitions_as_with_errors_from_scratch(k, d, chance_of_jump):
-    for stages, n in itertools.product(ALL_STAGES, (2 * k - 1, 2 * k, 3 * k + 1, 30)):
+    for stages, n in itertools.product(ALL_STAGES, (2 * k - 1, 2 * k, 3 * k + 1, 24)):
         rng = np.random.default_rng([k, d, n])
         X = rng.normal(size=(n, d))
         with case(stages, n=n):
-            ahead = {"looks_ahead": n == 30}
+            ahead = {"looks_ahead": n == 24, "n_steps": 150}
             assert_same_way(X, k, rng, ALL_STAGES[stages], chance_of_jump, **ahead)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("looks_ahead", [False, True])
-@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("k", [2, 5])
 def test_same_partitions_while_groups_come_and_go(k, looks_ahead):
     # High temperatures dissolve groups, low ones create new ones.
     rng = np.random.default_rng(k)
@@ -126,7 +126,7 @@ def test_same_partitions_on_any_table():
         rng = np.random.default_rng([k, d])
         X = twins(rng, 35, d, k) if table == "twins" else TABLES[table](rng, 35, d)
         with case(table, k=k):
-            assert_same_way(X, k, rng, ALL_STAGES["hot to cold"], 0.2, n_neighbors, n_steps=400)
+            assert_same_way(X, k, rng, ALL_STAGES["hot to cold"], 0.2, n_neighbors, n_steps=250)
 
 
 # On a grid most changes cost exactly 0, and are accepted without a draw. Two groups of k, a power
@@ -268,13 +268,13 @@ def test_partitions_are_visited_as_often_as_the_temperature_says(n, temperature)
     annealer = Annealer(partition, neighbors, in_order(n), seed=0)
     rng = np.random.default_rng(0)
     visits = {}
-    for records in rng.integers(n, size=(10_000, 20), dtype=np.int32):
+    for records in rng.integers(n, size=(5_000, 20), dtype=np.int32):
         annealer.run(records, **stage_at(temperature, chance_of_jump=0.0))
         labels = tuple(canonical(partition.labels()).tolist())
         visits[labels] = visits.get(labels, 0) + 1
     assert len(visits) == {4: 3, 5: 10}[n]
     expected = np.exp([-total_sse(X, np.array(labels)) / temperature for labels in visits])
-    shares = np.array(list(visits.values())) / 10_000
+    shares = np.array(list(visits.values())) / 5_000
     np.testing.assert_allclose(shares, expected / expected.sum(), atol=0.02)
 
 

@@ -94,7 +94,6 @@ def pairs_of_rivals(X, labels, weights, margin):
         ("grid", 1600, 8, 8, None),
         ("duplicates", 1530, 20, 3, 1000),
         ("one_far_away", 1530, 20, 3, 1000),
-        ("normal", 1900, 9, 200, 10**9),
         ("duplicates", 1900, 9, 200, 10**9),
     ],
 )

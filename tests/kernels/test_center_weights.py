@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from marks import in_one_case
@@ -42,6 +43,7 @@ WIDTHS = {
 }
 
 
+@pytest.mark.slow
 @in_one_case("width", WIDTHS)
 @in_one_case("n_groups", [1, 2, 3, 4, 5, 17])
 @in_one_case("n_rounds", [0, 1, 4])

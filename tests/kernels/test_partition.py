@@ -159,6 +159,7 @@ def assert_same_nearest(partition, plain, rng):
         assert partition.nearest(point, m).tolist() == plain.nearest(point, m)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(drawn=cases(n=30, k=(1, 5)))
 def test_equals_a_partition_from_scratch_after_any_changes(drawn):

@@ -56,7 +56,7 @@ def test_answers_as_a_scan_does_until_empty(drawn):
 
 # Enough records for a tree to be built, given up, tried again and rebuilt.
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "d"), [(2000, 2), (1500, 40)])
+@pytest.mark.parametrize(("n", "d"), [(1500, 2), (1000, 40)])
 def test_answers_as_a_scan_does_on_many_records(n, d):
     for table, make in TABLES.items():
         rng = np.random.default_rng(n + d)
@@ -136,7 +136,7 @@ def test_refresh_takes_over_a_changed_row(search):
     pool = Pool(X, search=search)
     pool.remove(np.arange(0, 300, 3))
     pool.diameter()
-    for record in rng.permutation(np.arange(300, 800))[:200]:
+    for record in rng.permutation(np.arange(300, 800))[:100]:
         X[record] = 3 * rng.normal(size=3)
         pool.refresh(record)
         oracle = ScanPool(X)

@@ -46,7 +46,7 @@ def test_nearest_is_by_squared_distance_less_weight(drawn, search):
 
 @pytest.mark.slow
 @in_one_case("table", TABLES)
-@in_one_case(("n", "d"), [(3000, 2), (2000, 12)])
+@in_one_case(("n", "d"), [(2000, 2), (1200, 12)])
 def test_nearest_among_many_records(table, n, d):
     rng = np.random.default_rng(n)
     X = TABLES[table](rng, n, d)
@@ -64,6 +64,7 @@ def test_nearest_among_many_records(table, n, d):
 
 
 # Products skip zeros, and take several points and records at a time if they can.
+@pytest.mark.slow
 @in_one_case("share_of_zeros", [0.0, 0.3, 0.95])
 @in_one_case(("n", "d"), [(501, 8), (640, 9), (1001, 33)])
 @in_one_case("n_points", [3, 128, 131, 195])

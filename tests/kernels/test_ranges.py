@@ -146,7 +146,7 @@ def test_pool_answers_as_a_scan_does_until_it_is_empty(distance, c, seed, n, kin
 def test_pool_of_hundreds_answers_as_a_scan_does(distance, c, missing, kinds):
     # Enough for the tree to prune, and to be built anew several times as it empties.
     rng = np.random.default_rng(0)
-    assert_same_as_a_scan_until_empty(rng, some_case(rng, 240, kinds, c, missing), distance)
+    assert_same_as_a_scan_until_empty(rng, some_case(rng, 180, kinds, c, missing), distance)
 
 
 @in_one_case("seed", range(3))
@@ -276,15 +276,15 @@ def test_rollback_returns_to_the_mark(seed, n, k, kinds):
 def test_groups_that_come_and_go_among_a_hundred(kinds):
     # Enough for the index over the centers to prune, and to be built anew after many changes.
     rng = np.random.default_rng(0)
-    partition, plain = both_partitions(some_case(rng, 360, kinds), some_labels(rng, 360, 3), 3)
+    partition, plain = both_partitions(some_case(rng, 300, kinds), some_labels(rng, 300, 3), 3)
     for step in range(60):
-        if step % 2 and 360 - 3 * len(plain.numbers) >= 3:
+        if step % 2 and 300 - 3 * len(plain.numbers) >= 3:
             first = rng.choice(plain.excess(rng.choice(plain.larger)))
             assert partition.distill(first) == plain.distill(first)
         else:
             number = rng.choice(plain.numbers)
             assert partition.dissolve(number) == plain.dissolve(number)
-        for one, other in rng.integers(360, size=(5, 2)).tolist():
+        for one, other in rng.integers(300, size=(5, 2)).tolist():
             partition.swap(one, other)
             plain.swap(one, other)
     assert_same(partition, plain)

@@ -30,6 +30,7 @@ def release_of(X, k=3):
 # Record linkage
 
 
+@pytest.mark.slow
 @every_table
 @in_one_case("d", [1, 3])
 @in_one_case("scaler", ["standard", None])

@@ -71,6 +71,7 @@ RELEASES = {
 every_release = in_one_case("make", RELEASES.values())
 
 
+@pytest.mark.slow
 @every_release
 @in_one_case("share", [0.0, 0.15, 0.6])
 @in_one_case("seed", range(2))
@@ -147,6 +148,7 @@ def test_missing_stars_among_released_numbers():
     assert_allclose(interval_disclosure(X, release), [1 / 3, 1.0])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(f"ignore:{LOST}")
 @pytest.mark.parametrize("n_cities", [30, 400])
 def test_many_categories(n_cities):
@@ -173,6 +175,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 @in_one_case("form", FORMS)
 def test_tables_of_other_libraries(form):
     X = draw()
@@ -184,6 +187,7 @@ def test_tables_of_other_libraries(form):
     )
 
 
+@pytest.mark.slow
 def test_risk_and_utility_of_a_table():
     X = draw()
     table = risk_utility(X, [2, 5])
@@ -207,6 +211,7 @@ def test_risk_and_utility_of_a_table():
         assert_allclose(row["correlation_change"], change.mean)
 
 
+@pytest.mark.slow
 def test_only_quasi_identifiers_of_a_table_are_measured():
     X = draw()
     stay = np.arange(80) % 7

@@ -119,6 +119,7 @@ def test_changes_can_be_made_a_frame():
 # Correlations
 
 
+@pytest.mark.slow
 @every_table
 @in_one_case("d", [1, 2, 4])
 def test_correlation_change_is_that_of_plain_loops(make, d):
@@ -205,7 +206,7 @@ def test_very_different_tables_are_distinguished():
 @pytest.mark.slow
 @pytest.mark.parametrize("estimator", [None, RandomForestClassifier(20, random_state=0)])
 def test_larger_groups_are_easier_to_distinguish(estimator):
-    X = in_units(300, d=2)
+    X = in_units(200, d=2)
     errors = [
         propensity_mse(
             X, MicroAggregator(k=k).fit_transform(X), estimator=estimator, random_state=0
@@ -228,7 +229,7 @@ def test_a_linear_model_sees_no_difference_if_means_are_preserved():
 
 @pytest.mark.slow
 def test_the_seed_decides():
-    X = in_units(200)
+    X = in_units(100)
     release = MicroAggregator(k=5).fit_transform(X)
     error = propensity_mse(X, release, random_state=3)
     assert propensity_mse(X, release, random_state=3, n_jobs=2) == error

@@ -43,7 +43,9 @@ FITS = {
 FORMS = {"one block": {}, "blocks": {"block_size": 100}}
 
 
-@pytest.fixture(name="model", params=[(fit, form) for fit in FITS for form in FORMS], ids=str)
+@pytest.fixture(
+    name="model", scope="module", params=[(fit, form) for fit in FITS for form in FORMS], ids=str
+)
 def fitted_model(request):
     fit, form = request.param
     privacy, given = FITS[fit]

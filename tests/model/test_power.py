@@ -54,6 +54,7 @@ def test_who_falls_among_identical_records(n_values):
         )
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("refiner", [Exchange(), Annealing(max_iter=50_000), ["exchange", "auto"]])
 @pytest.mark.parametrize("d", [2, 10])
 def test_weights_from_an_exchange_are_exact_where_others_are(refiner, d, monkeypatch):
@@ -61,7 +62,7 @@ def test_weights_from_an_exchange_are_exact_where_others_are(refiner, d, monkeyp
     take = FoundDiagrams.take
     monkeypatch.setattr(FoundDiagrams, "take", lambda *args: used.append(take(*args)) or used[-1])
     for table in sorted(TABLES):
-        X = TABLES[table](np.random.default_rng(0), 200, d)
+        X = TABLES[table](np.random.default_rng(0), 120, d)
         models = []
         for least in (len(X) + 1, 0):
             monkeypatch.setattr(_power, "RECORDS_TO_KEEP_GRAPH", least)

@@ -47,7 +47,7 @@ def four_blocks():
 
 
 @in_one_case("table", TABLES)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @some_blocks
 def test_same_blocks_as_the_oracle(table, seed, n, d, block_size, smallest, k):
     X = draw(table, seed, n, d)

@@ -67,6 +67,7 @@ def groups_of(labels, values):
     return [values[labels == group].tolist() for group in range(labels.max() + 1)]
 
 
+@pytest.mark.slow
 @every_figure
 @in_one_case("column", COLUMNS)
 def test_figures_are_those_of_plain_loops(name, column):

@@ -58,8 +58,7 @@ def test_less_loss_than_exchange(table, k):
 
 # Records of many unrelated columns have no neighbors that are much nearer than others.
 @pytest.mark.slow_but_first
-@pytest.mark.parametrize("d", [40, 100])
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize(("d", "k"), [(40, 2), (100, 3)])
 def test_with_many_records_of_unrelated_columns_it_is_no_worse_than_exchange(monkeypatch, d, k):
     monkeypatch.setattr(_auto, "FEW_RECORDS", 0)
     X = np.random.default_rng(0).normal(size=(1000, d))
@@ -202,6 +201,7 @@ def test_the_number_of_steps_never_falls_and_is_constant_per_record_in_the_end(n
     assert numbers[-1] == 10 * numbers[-2]
 
 
+@pytest.mark.slow
 def test_searches_of_large_tables_are_exact_and_do_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(_auto, "MANY_RECORDS", 100)
     for d in (3, 9):

@@ -24,7 +24,7 @@ from sk_microagg.refiners._selection import Selection
 
 @pytest.fixture(name="X")
 def records():
-    return np.random.default_rng(0).normal(size=(200, 3))
+    return np.random.default_rng(0).normal(size=(100, 3))
 
 
 @pytest.fixture(name="labels")
@@ -50,7 +50,9 @@ def assert_valid(X, labels, refined, k=4):
 
 
 @pytest.mark.slow
-def test_ends_below_local_search_and_exchange(X, labels):
+def test_ends_below_local_search_and_exchange():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    labels = MDAV().build(X, 4)
     refined = short().refine(X, labels, 4, random_state=0)
     for refiner in (LocalSearch(), Exchange()):
         other = refiner.refine(X, labels, 4, random_state=0)
@@ -109,15 +111,12 @@ def test_number_of_rounds(X, labels, max_iter):
 
 @pytest.mark.slow
 def test_more_rounds_end_lower():
-    # The first rounds are the same.
     X = np.random.default_rng(4).normal(size=(300, 6))
     labels = MDAV().build(X, 4)
-    sse = [
-        total_sse(X, short(max_iter=max_iter).refine(X, labels, 4, random_state=0))
-        for max_iter in (1, 2, 4)
-    ]
-    assert sse == sorted(sse, reverse=True)
-    assert sse[-1] < sse[0]
+    search = short(max_iter=3)
+    search.refine(X, labels, 4, random_state=0)
+    number, _, sse = search.trace_[:-1].T  # Without the exchange at the end.
+    assert sse[number > 1].min() < sse[number <= 1].min()
 
 
 @pytest.mark.slow
@@ -147,7 +146,7 @@ def test_by_name(X, monkeypatch):
     # The default would take half a minute.
     monkeypatch.setattr(recombination, "STEPS_OF_INITIAL_RUN", 20)
     named, given = (
-        microaggregate(X[:40], 3, refiner=refiner, random_state=0)
+        microaggregate(X[:24], 3, refiner=refiner, random_state=0)
         for refiner in ("recombination", Recombination())
     )
     assert np.array_equal(named, given)
@@ -183,12 +182,12 @@ def test_disputed_records_are_annealed_alone(X, labels, monkeypatch):
     monkeypatch.setattr(recombination, "anneal", recording)
     # In one half there is nothing to dispute: groups of identical records, which no run splits.
     Z = X.copy()
-    Z[:100] = 100.0 + np.repeat(np.arange(25.0), 4)[:, None] * 10
+    Z[:48] = 100.0 + np.repeat(np.arange(12.0), 4)[:, None] * 10
     search = short(annealing_max_iter=20_000)
-    refined = search.refine(Z, np.arange(200) // 4, 4, random_state=0)
-    assert canonical(refined)[:100].tolist() == (np.arange(100) // 4).tolist()
-    assert sizes[:3] == [200] * 3
-    assert max(sizes[3:]) <= 100
+    refined = search.refine(Z, np.arange(100) // 4, 4, random_state=0)
+    assert canonical(refined)[:48].tolist() == (np.arange(48) // 4).tolist()
+    assert sizes[:3] == [100] * 3
+    assert max(sizes[3:]) <= 52
 
 
 @pytest.mark.usefixtures("fake_clock")

@@ -85,7 +85,7 @@ def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, drawn, start):
     assert_keeps_k_and_sse(refiner, drawn, start)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(refiner=st.sampled_from(EXCHANGING), drawn=cases(names=ALL_BUT_TINY), start=any_start)
 def test_groups_keep_k_records_and_the_sse_does_not_rise_by_exchanges(refiner, drawn, start):
     assert_keeps_k_and_sse(refiner, drawn, start)
@@ -98,7 +98,7 @@ from sk_microagg._model._power import power_weights
 from sk_microagg.refiners import Auto, Exchange, IteratedLocalSearch
 
 for refiner in (Exchange(), Auto(), IteratedLocalSearch(max_iter=30)):
-    for seed in range(40):
+    for seed in range(15):
         print(refiner, "with seed", seed, flush=True)
         rng = np.random.default_rng(seed)
         n, d, k = rng.integers(6, 80), rng.integers(1, 5), int(rng.integers(1, 5))
@@ -166,7 +166,7 @@ def test_refining_a_result_again_changes_nothing(refiner, drawn, start):
     ],
     ids=["decompose", "decompose_shrink", "shrink", "split_large_groups"],
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(data=st.data(), start=any_start)
 def test_same_partition_as_the_oracle(refine, oracle, tables, data, start):
     drawn = data.draw(cases(names=tables))

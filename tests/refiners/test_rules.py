@@ -56,7 +56,7 @@ def test_some_refiners_keep_rules_and_some_do_not():
 # Those that keep rules
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_keeping
 @settings(deadline=None, max_examples=25)
 @given(
