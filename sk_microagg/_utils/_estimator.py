@@ -271,12 +271,9 @@ def size_rows(sizes: Labels) -> list[tuple[str, float, str]]:
     starts = range(low, top + 1, width)
     end = starts[-1] + width
     counts = np.bincount(np.minimum((sizes - low) // width, len(starts))).tolist()
-    labels = [_span(start, width) for start in starts] + [f"{end:,} or more"]
+    labels = [f"{s:,}" if width == 1 else f"{s:,}–{s + width - 1:,}" for s in starts]
+    labels.append(f"{end:,} or more")
     return [(label, count, f"{count:,}") for label, count in zip(labels, counts, strict=False)]
-
-
-def _span(start: int, width: int) -> str:
-    return f"{start:,}" if width == 1 else f"{start:,}–{start + width - 1:,}"
 
 
 def column_losses(model: Any) -> dict[str, float] | None:

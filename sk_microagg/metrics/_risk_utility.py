@@ -188,7 +188,8 @@ def _row(
     check_generalizes_all(estimator)
     seconds = perf_counter() - start
     pair = make_pair(X, release, estimator)
-    linkage = link(pair, units_of(unit, len(pair.classes)))
+    units = units_of(unit, len(pair.classes))
+    linkage = link(pair, units)
     measures = (
         pair.information_loss(),
         linkage.linked,
@@ -206,7 +207,7 @@ def _row(
         len(sizes),
         seconds,
         *(() if sensitive is None else _of_sensitive_columns(classes, sensitive)),
-        *(() if unit is None else _of_units(classes, unit)),
+        *(() if units is None else (units_per_group(classes, units), unit_share(classes, units))),
     )
 
 
@@ -217,10 +218,3 @@ def _of_sensitive_columns(classes: Labels, sensitive: TableLike) -> tuple[float,
         np.min(diversity(classes, sensitive)),
         np.max(closeness(classes, sensitive)),
     )
-
-
-def _of_units(classes: Labels, unit: TableLike) -> tuple[int, float]:
-    """The smallest number of units in a group, and the largest share of one of them."""
-    columns = RoleColumns(unit, len(classes), "unit")
-    values = columns.values(columns.only())
-    return units_per_group(classes, values), unit_share(classes, values)
