@@ -10,7 +10,6 @@ all tiles instead. The tree finds out by counting the distances that a few queri
 """
 
 cimport cython
-from libc.math cimport INFINITY
 from libcpp.algorithm cimport pop_heap, push_heap, sort_heap
 
 from ..common._distances cimport SAFETY, TINY, Hit, squared_distance
@@ -23,8 +22,6 @@ cdef enum:
     SCANS_BETWEEN_TRIALS = 512
     # `nearest_about` looks into this many tiles at most.
     TILES_FOR_ABOUT = 96
-    # Columns of a tile that are summed before a look whether all records are too far already.
-    COLUMNS_BETWEEN_LOOKS = 16
 
 # ... and passes over nodes that are farther away than half the distance of the worst hit.
 cdef double STRETCH_FOR_ABOUT = 4.0
@@ -150,7 +147,7 @@ cdef class PointTree(BoxTree):
         hits.clear()
         hits.reserve(self.size)
         for tile in range(self.n_tiles):
-            self._tile_distances(tile, query, INFINITY, distances)
+            self._tile_distances(tile, query, distances)
             for lane in range(self.tile_size[tile]):
                 hits.push_back(Hit(distances[lane], self.record_at[tile * TILE + lane]))
         return 0
@@ -192,37 +189,30 @@ cdef class PointTree(BoxTree):
             return 0
         self.keys.resize(self.n_tiles * TILE)
         for tile in range(self.n_tiles):
-            self._tile_keys(tile, query, INFINITY, &self.keys[tile * TILE])
+            self._tile_keys(tile, query, &self.keys[tile * TILE])
         self.measured = True
         return 0
 
     cdef inline const double *_tile_keys(self, Py_ssize_t tile, const double *query,
-                                         double limit, double *buffer) noexcept nogil:
-        """Squared distances of a tile's records, less their weights: in the buffer if not kept.
-
-        They need not be more than above the limit if all of them are.
-        """
+                                         double *buffer) noexcept nogil:
+        """Squared distances of a tile's records, less their weights: in the buffer if not kept."""
         cdef Py_ssize_t lane
         if self.measured:
             return &self.keys[tile * TILE]
-        self._tile_distances(tile, query, INFINITY if self.weighted else limit, buffer)
+        self._tile_distances(tile, query, buffer)
         if self.weighted:
             for lane in range(TILE):
                 buffer[lane] -= self.value_at[tile * TILE + lane]
         return buffer
 
     cdef inline void _tile_distances(self, Py_ssize_t tile, const double *query,
-                                     double limit, double *distances) noexcept nogil:
-        """Squared distances of a tile's records, each summed over the columns in their order.
-
-        When all sums are above the limit, it ends.
-        """
+                                     double *distances) noexcept nogil:
+        """Squared distances of a tile's records, each summed over the columns in their order."""
         cdef const double *column = &self.tiles[tile * TILE * self.n_columns]
-        cdef double gap0, gap1, gap2, gap3, least
+        cdef double gap0, gap1, gap2, gap3
         cdef Py_ssize_t j = 0, lane
         for lane in range(TILE):
             distances[lane] = 0.0
-        self.n_distances += TILE
         # Four columns at a time: the running sums make fewer trips to memory.
         while j + 4 <= self.n_columns:
             for lane in range(TILE):
@@ -235,18 +225,13 @@ cdef class PointTree(BoxTree):
                 )
             column += 4 * TILE
             j += 4
-            if j % COLUMNS_BETWEEN_LOOKS == 0:
-                least = distances[0]
-                for lane in range(1, TILE):
-                    least = min(least, distances[lane])
-                if least > limit:
-                    return
         while j < self.n_columns:
             for lane in range(TILE):
                 gap0 = column[lane] - query[j]
                 distances[lane] += gap0 * gap0
             column += TILE
             j += 1
+        self.n_distances += TILE
 
     cdef void _farthest_below(self, Py_ssize_t node, const double *query, double query_radius,
                               Hit *best) noexcept nogil:
@@ -274,7 +259,7 @@ cdef class PointTree(BoxTree):
         cdef double distances[TILE]
         cdef Py_ssize_t lane
         cdef Hit hit
-        self._tile_distances(tile, query, INFINITY, distances)
+        self._tile_distances(tile, query, distances)
         for lane in range(self.tile_size[tile]):
             if -distances[lane] <= best.first:
                 hit = Hit(-distances[lane], self.record_at[tile * TILE + lane])
@@ -284,12 +269,9 @@ cdef class PointTree(BoxTree):
     cdef double _largest_value(self, Py_ssize_t node) noexcept nogil:
         return self.boxes[(node + 1) * self.box_size - 1]
 
-    cdef void _lowest_keys(self, Py_ssize_t node, const double *query, double limit,
-                           double *left_key, double *right_key) noexcept nogil:
-        """Keys that no record in the left and right child of a node falls below.
-
-        They may be too low if both are above the limit.
-        """
+    cdef void _lowest_keys(self, Py_ssize_t node, const double *query, double *left_key,
+                           double *right_key) noexcept nogil:
+        """Keys that no record in the left and right child of a node falls below."""
         cdef const double *left = &self.boxes[2 * node * self.box_size]
         cdef const double *right = left + self.box_size
         cdef double left_total = 0.0, right_total = 0.0, left_gap, right_gap
@@ -300,10 +282,6 @@ cdef class PointTree(BoxTree):
             right_gap = query[j] - min(max(query[j], right[j]), right[high + j])
             left_total += left_gap * left_gap
             right_total += right_gap * right_gap
-            if j % COLUMNS_BETWEEN_LOOKS == COLUMNS_BETWEEN_LOOKS - 1 and (
-                left_total > limit and right_total > limit
-            ):
-                break
         left_key[0] = left_total
         right_key[0] = right_total
         if self.weighted:
@@ -314,17 +292,13 @@ cdef class PointTree(BoxTree):
                              vector[Hit] &heap) noexcept nogil:
         cdef Py_ssize_t near, far
         cdef Hit near_bound, far_bound
-        cdef double limit
         if node >= self.n_tiles:
             self._nearest_in_tile(node - self.n_tiles, query, m, heap)
             self.tiles_to_go -= 1
             return
         near = 2 * node
         far = near + 1
-        limit = INFINITY
-        if <Py_ssize_t>heap.size() == m and not self.weighted:
-            limit = heap.front().first
-        self._lowest_keys(node, query, limit, &near_bound.first, &far_bound.first)
+        self._lowest_keys(node, query, &near_bound.first, &far_bound.first)
         near_bound.first *= self.stretch
         far_bound.first *= self.stretch
         near_bound.second = self.first_record[near]
@@ -341,8 +315,7 @@ cdef class PointTree(BoxTree):
                                vector[Hit] &heap) noexcept nogil:
         """Keep the m best in a heap with the worst of them at its front."""
         cdef double buffer[TILE]
-        cdef double limit = heap.front().first if <Py_ssize_t>heap.size() == m else INFINITY
-        cdef const double *keys = self._tile_keys(tile, query, limit, buffer)
+        cdef const double *keys = self._tile_keys(tile, query, buffer)
         cdef Py_ssize_t lane
         cdef Hit hit
         for lane in range(self.tile_size[tile]):
@@ -362,7 +335,7 @@ cdef class PointTree(BoxTree):
         cdef double left_key, right_key
         if node >= self.n_tiles:
             return self._below_in_tile(node - self.n_tiles, query, limit, hits)
-        self._lowest_keys(node, query, INFINITY, &left_key, &right_key)
+        self._lowest_keys(node, query, &left_key, &right_key)
         if left_key < limit:
             self._below_node(2 * node, query, limit, hits)
         if right_key < limit:
@@ -372,7 +345,7 @@ cdef class PointTree(BoxTree):
     cdef int _below_in_tile(self, Py_ssize_t tile, const double *query, double limit,
                             vector[Hit] &hits) except -1 nogil:
         cdef double buffer[TILE]
-        cdef const double *keys = self._tile_keys(tile, query, INFINITY, buffer)
+        cdef const double *keys = self._tile_keys(tile, query, buffer)
         cdef Py_ssize_t lane
         for lane in range(self.tile_size[tile]):
             if keys[lane] < limit:
@@ -395,7 +368,7 @@ cdef class PointTree(BoxTree):
                           double n_radii, vector[Hit] &hits) except -1 nogil:
         cdef double distances[TILE]
         cdef Py_ssize_t lane
-        self._tile_distances(tile, query, INFINITY, distances)
+        self._tile_distances(tile, query, distances)
         for lane in range(self.tile_size[tile]):
             if distances[lane] <= squared_bound(
                 distance, n_radii * self.value_at[tile * TILE + lane]

@@ -94,11 +94,11 @@ cdef class PointTree(BoxTree):
 
     cdef void _choose_scan_or_prune(self) noexcept nogil
     cdef double _largest_value(self, Py_ssize_t node) noexcept nogil
-    cdef void _lowest_keys(self, Py_ssize_t node, const double *query, double limit,
-                           double *left_key, double *right_key) noexcept nogil
-    cdef const double *_tile_keys(self, Py_ssize_t tile, const double *query, double limit,
+    cdef void _lowest_keys(self, Py_ssize_t node, const double *query, double *left_key,
+                           double *right_key) noexcept nogil
+    cdef const double *_tile_keys(self, Py_ssize_t tile, const double *query,
                                   double *buffer) noexcept nogil
-    cdef void _tile_distances(self, Py_ssize_t tile, const double *query, double limit,
+    cdef void _tile_distances(self, Py_ssize_t tile, const double *query,
                               double *distances) noexcept nogil
     cdef void _farthest_below(self, Py_ssize_t node, const double *query, double query_radius,
                               Hit *best) noexcept nogil
