@@ -166,8 +166,18 @@ def test_sensitive_values_without_a_constraint_change_nothing(X):
 
 
 @pytest.mark.slow
-@in_one_case("refiner", ["auto", "local_search", None])
-@in_one_case("builder", ["mdav", "cbfs", "k_anonymity_first", "t_closeness_first"])
+@in_one_case(
+    ("builder", "refiner"),
+    [
+        ("mdav", "auto"),
+        ("mdav", None),
+        ("cbfs", "local_search"),
+        ("cbfs", "auto"),
+        ("k_anonymity_first", "auto"),
+        ("k_anonymity_first", None),
+        ("t_closeness_first", "local_search"),
+    ],
+)
 def test_whatever_builder_and_refiner(X, builder, refiner):
     privacy = [TCloseness(0.2), LDiversity(3, "entropy")]
     aggregator = MicroAggregator(4, builder=builder, refiner=refiner, privacy=privacy)
@@ -255,8 +265,16 @@ def test_missing_units_are_one_unit(X):
 
 
 @pytest.mark.slow
-@in_one_case("refiner", ["auto", "local_search", None])
-@in_one_case("builder", ["mdav", "cbfs", "k_anonymity_first"])
+@in_one_case(
+    ("builder", "refiner"),
+    [
+        ("mdav", "auto"),
+        ("mdav", None),
+        ("cbfs", "local_search"),
+        ("k_anonymity_first", "auto"),
+        ("k_anonymity_first", None),
+    ],
+)
 def test_no_unit_has_most_of_a_group(builder, refiner):
     # Some people have 30 records near each other, and the others have 3.
     rng = np.random.default_rng(0)
@@ -393,7 +411,7 @@ def test_constraints_on_two_columns_leave_many_groups(privacy):
     X = rng.normal(size=(450, 2))
     illness = np.where(X[:, 0] > 1.2, "gout", np.where(X[:, 1] > 0, "flu", "cold"))
     income = (1000 * X[:, 0] + 500 * rng.normal(size=450)).round()
-    aggregator = MicroAggregator(5, privacy=privacy)
+    aggregator = MicroAggregator(5, privacy=privacy, refiner=FAST, random_state=0)
     aggregator.fit(X, sensitive=pd.DataFrame({"income": income, "illness": illness}))
     assert aggregator.n_groups_ > 10
     assert aggregator.information_loss_ < 0.7
