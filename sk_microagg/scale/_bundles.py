@@ -77,9 +77,8 @@ def _points_by_batch(
     if not len(records):
         return
     row = space.points(records[:1])
-    row_bytes = (
-        16 * (row.routing.nnz + row.matrix.nnz) if isinstance(row, SparsePoints) else row.nbytes
-    )
+    sparse_bytes = 16 * row.matrix.nnz if isinstance(row, SparsePoints) else 0
+    row_bytes = 8 * routing_of(row).shape[1] + sparse_bytes
     size = max(BATCH_BYTES // (row_bytes + 8 * n_coordinates), 1)
     for start in range(0, len(records), size):
         batch = slice(start, start + size)
