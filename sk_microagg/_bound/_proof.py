@@ -107,10 +107,10 @@ class Certificate:
         Information loss of the partition.
 
     bound : float
-        What any partition loses at least, so at most `loss`; 0 if nothing was proven.
+        Proven lower bound on the loss of any partition, at most `loss`; 0 if nothing was proven.
 
     trace : ndarray of shape (n_improvements, 2)
-        Seconds since the start of the search, and the bound that was proven by then.
+        Seconds since the start of the proof, and the bound proven by then.
 
     k : int
         Smallest size of a group.
@@ -158,7 +158,7 @@ class Certificate:
         return inf if self.loss > 0 else 0.0
 
     def verdict(self) -> str:
-        """Say in a few words what was proven.
+        """Return a few words that say what was proven.
 
         Returns
         -------
@@ -175,12 +175,12 @@ class Certificate:
         return f"at most {gap} above the optimum"
 
     def reason(self) -> str:
-        """Say in a few words, which can follow the verdict, why it is true.
+        """Return a few words that can follow the verdict and say why it is true.
 
         Returns
         -------
         reason : str
-            What no partition loses less than.
+            The loss that no partition is below.
         """
         if self.loss == 0:
             return "nothing is lost"

@@ -65,9 +65,8 @@ class Hierarchy:
         Parameters
         ----------
         paths : iterable of sequence
-            For each leaf, the labels on the way up from it to the root, which all paths share. A
-            node is identified by its whole path to the root, so a label may occur in several
-            places.
+            For each leaf, the labels from it up to the root, which all paths share. A node is
+            identified by its whole path to the root, so a label may occur in several places.
 
         Returns
         -------
@@ -135,8 +134,7 @@ class Hierarchy:
         Parameters
         ----------
         edges : sequence of float
-            Edges in ascending order. A bin reaches from one edge, which it includes, to the next,
-            which it excludes.
+            Edges in ascending order. A bin includes its lower edge and excludes its upper one.
 
         *coarser : sequence of float
             Edges of further levels, each a selection of those of the level before that includes

@@ -26,8 +26,7 @@ def anonymity_level(release: TableLike) -> int:
     """Size of the smallest class of equal rows in a released table.
 
     A release is k-anonymous if its level is at least k. Rows are compared in all columns, so pass
-    only the quasi-identifiers. Missing values are equal, but None, NaN and pandas.NA are three
-    values in a column of objects.
+    only the quasi-identifiers. Missing values of one kind, such as NaN or None, are equal.
 
     Parameters
     ----------
@@ -56,8 +55,7 @@ def uniqueness(table: TableLike) -> float:
     """Share of the rows of a table that are unique.
 
     If the table covers a whole population, such a row identifies a person. Rows are compared in all
-    columns, so pass only the quasi-identifiers; missing values are compared as in
-    :func:`anonymity_level`.
+    columns, so pass only the quasi-identifiers. Missing values of one kind are equal.
 
     Parameters
     ----------

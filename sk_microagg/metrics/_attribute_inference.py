@@ -115,8 +115,7 @@ def attribute_inference(
         original column away; any other value must be guessed exactly.
 
     max_records : int, default=10_000
-        If there are more records, `max_records` of them are asked about: a random sample, always
-        the same one.
+        If there are more records, the attack uses a random sample of this size, always the same.
 
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.

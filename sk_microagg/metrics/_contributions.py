@@ -280,12 +280,10 @@ class PopulationRisk:
     Attributes
     ----------
     prosecutor : IntruderRisk
-        Knows that the person is in the sample: the risk is 1 over the number of people in the
-        class.
+        Knows who is in the sample: the risk is 1 over the number of people in the class.
 
     journalist : IntruderRisk
-        Has a register of the population, but does not know who is in the sample: the risk is
-        :func:`individual_risk`.
+        Has a register of the population, not knowing who is in the sample: :func:`individual_risk`.
 
     marketer : IntruderRisk
         Links every record to a register of the population: the risk is 1 over the sum of the

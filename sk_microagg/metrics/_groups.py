@@ -229,8 +229,8 @@ def beta_likeness(
     Returns
     -------
     beta : float or ndarray of shape (n_columns,)
-        0 if all groups have the distribution of the table; lower is safer. For several columns, one
-        per column.
+        0 if all groups are distributed like the table; lower is safer. For several columns, one
+        each.
 
     See Also
     --------
@@ -274,8 +274,8 @@ def delta_disclosure(labels_or_release: TableLike, sensitive: TableLike) -> floa
     Returns
     -------
     delta : float or ndarray of shape (n_columns,)
-        0 if all groups have the distribution of the table; lower is safer. For several columns, one
-        per column.
+        0 if all groups are distributed like the table; lower is safer. For several columns, one
+        each.
 
     See Also
     --------

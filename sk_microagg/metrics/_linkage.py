@@ -122,8 +122,7 @@ def record_linkage(
     Tables with categories, dates or missing values are compared in the coordinates of
     :class:`~sk_microagg.TableAggregator`: one per value of a category, and one that says where a
     value is missing. A released category that `X` does not have, such as "*", is at the same
-    distance from all others. If two rows are at the same distance, the intruder may then pick
-    either.
+    distance from all others. Of equally near rows, the intruder may pick any.
 
     References
     ----------

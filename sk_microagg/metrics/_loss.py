@@ -181,8 +181,7 @@ def loss_bound(
         is possible, that is, for fewer than 2k records.
 
     trace : ndarray of shape (n_improvements, 2)
-        Seconds since the start and the bound proven by then, in rising order. Only if
-        `return_trace` is True.
+        Seconds since the start and the bound proven by then, rising. Only if `return_trace`.
 
     See Also
     --------

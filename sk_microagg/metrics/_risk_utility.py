@@ -82,9 +82,8 @@ def risk_utility(
 
     unit : array-like or Series of shape (n_samples,), or None, default=None
         Who each record belongs to, if people have several records. An estimator whose `fit` has
-        this parameter is fitted with it, so that `k` counts units; for other estimators, only the
-        number of units per group is measured. The risk is then that of a person, see
-        :func:`record_linkage`.
+        this parameter is fitted with it, so that `k` counts units; for others, only the units per
+        group are counted. The risk is then that of a person, see :func:`record_linkage`.
 
     Returns
     -------

@@ -30,8 +30,7 @@ class AttributeDisplay:
 
     The original is a gray area, the release a dark line. Numbers and dates are counted in bins,
     other values by category: one bar for each of the most frequent categories, and one for all
-    others. A released interval counts in each bin in proportion to the part of the interval that
-    lies in it.
+    others. A released interval is divided among the bins in proportion to its overlap with them.
 
     Use :meth:`from_estimator` or :meth:`from_data` to create a display.
 

@@ -126,8 +126,7 @@ class PartitionDisplay(Display):
 
     Points are records, crosses are centroids, and outlines are the convex hulls of groups. With
     more than two columns, groups that are separate in space may overlap in the plane. A single
-    column is drawn as it is, with the groups numbered on the second axis in the order of their
-    centroids.
+    column is drawn as it is, against the rank of the group's centroid.
 
     The plot shows original records: do not publish it. A :func:`report
     <sk_microagg.report.make_report>` has a plot of the groups without records.

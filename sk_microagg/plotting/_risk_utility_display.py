@@ -60,8 +60,7 @@ class RiskUtilityDisplay(Display):
         Share of the records in groups with a single value of a sensitive column.
 
     closeness : ndarray of shape (n_releases,) or None, default=None
-        Largest distance between the distributions of a sensitive column in a group and in the
-        table.
+        Largest distance between the sensitive values of a group and those of the table.
 
     units_per_group : ndarray of shape (n_releases,) or None, default=None
         Smallest number of distinct units in a group.

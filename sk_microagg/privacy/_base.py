@@ -186,18 +186,7 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         return figure
 
     def in_words(self, figure: float) -> str:
-        """Say what holds for every group, given the worst figure, and what was demanded.
-
-        Parameters
-        ----------
-        figure : float
-            The worst figure of a group. It may be the value of one person: do not quote it then.
-
-        Returns
-        -------
-        words : str
-            Words that can follow the name of the column and a colon. Here they quote no figure.
-        """
+        """Say what holds for every group, given the worst figure; quote none of one person."""
         return f"every group satisfies {self.demand_in_words()}"
 
     def prepare(self, values: Any) -> tuple[Array, Any]:

@@ -181,8 +181,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         Number of blocks.
 
     block_sizes_ : ndarray of shape (`n_blocks_`,)
-        Number of rows in each block: at least 2k, unless it is the only block of the table or of
-        its stratum.
+        Number of rows in each block: at least 2k, unless it is the only one (of its stratum).
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of rows in each group, at least `k`, block by block.
@@ -233,8 +232,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     up to `k` units of each. A category travels to its block as a number.
 
     Results depend on the data, the order of the partitions and the seed, not on workers that come
-    and go: files appear only when they are complete, and a task that runs twice gives the same
-    result.
+    and go: files appear only when they are complete, and running a task twice changes nothing.
 
     Examples
     --------
@@ -395,8 +393,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         Returns
         -------
         X_new : dask DataFrame
-            The table, with values exactly as in the release, and without the columns that the
-            release omits.
+            The table, with values exactly as in the release, in the columns of the release.
         """
         check_is_fitted(self)
         release = Release(path, npartitions, X if is_path(X) else None)
