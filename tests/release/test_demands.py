@@ -68,6 +68,7 @@ def groups_of(release, values):
     return list(groups.values())
 
 
+@pytest.mark.slow_but_first
 @every_engine
 def test_diversity(anonymize, visits, engine):
     sensitive = ["diagnosis", "cost"]
@@ -90,12 +91,11 @@ def test_diversity(anonymize, visits, engine):
 
 
 @pytest.mark.slow_but_first
-@every_engine
 @pytest.mark.parametrize(
-    ("constraint", "line"),
+    ("engine", "constraint", "line"),
     [
-        (LDiversity(1.55, "entropy"), "the entropy of a group is at least that of "),
-        (LDiversity(2, "recursive", 4), "the largest ratio r1 / (r2 + ...) of a group is "),
+        ("memory", LDiversity(1.55, "entropy"), "the entropy of a group is at least that of "),
+        ("dask", LDiversity(2, "recursive", 4), "the largest ratio r1 / (r2 + ...) of a group is "),
     ],
 )
 def test_kinds_of_diversity(anonymize, visits, engine, constraint, line):
@@ -247,6 +247,7 @@ def test_sensitive_columns_without_a_constraint(anonymize, visits, engine):
     assert summary.facts["homogeneity"][0].startswith(line)
 
 
+@pytest.mark.slow_but_first
 @every_engine
 def test_only_one_group_is_close_enough(anonymize, engine):
     roles = {"drop": ["patient"], "sensitive": ["cost"]}
@@ -397,7 +398,7 @@ def test_a_constraint_that_has_no_option(release, visits, tmp_path):
     settings = {"k": 3, "drop": ["patient"], "sensitive": ["diagnosis"]}
     paths = tmp_path / "t.csv", tmp_path / "out.csv"
     summary = release(*paths, **settings, privacy=Concentration())
-    [about] = summary.to_dict()["Concentration"]
+    [about] = summary.to_dict()["concentration"]
     assert (about["column"], about["demanded"]) == ("diagnosis", None)
     written = pd.read_csv(paths[1])
     groups = written.fillna("").groupby(["age", "height", "ward", "cost"])["diagnosis"]
