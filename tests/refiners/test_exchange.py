@@ -13,8 +13,8 @@ from sk_microagg import MicroAggregator
 from sk_microagg._kernels import Pool
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV
-from sk_microagg.refiners import Exchange
-from sk_microagg.refiners._exchange import FinalExchange, exchange
+from sk_microagg.refiners import Exchange, _exchange
+from sk_microagg.refiners._exchange import FinalExchange, _best_partners, exchange
 from sk_microagg.refiners._neighborhoods import Neighborhoods
 
 MOST_TABLES = [table for table in TABLES if table != "tiny"]
@@ -84,6 +84,41 @@ def test_neighbors_change_nothing_but_where_swaps_are_tried():
         refined, _, _ = exchange(X, labels, 3, neighbors=neighbors)
         assert total_sse(X, refined) < total_sse(X, labels)
         assert oracles.negative_cycle_free(X, refined, 3)
+
+
+@in_one_case(("scale", "offset"), [(1.0, 0.0), (1e-150, 0.0), (1e150, 0.0), (1.0, 1e6)])
+def test_the_best_partner_of_a_record_is_found_among_all(scale, offset):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 9))
+    labels = MDAV().build(X, 4)
+    gains = np.full((40, 40), -np.inf)
+    for x in range(40):
+        for y in np.flatnonzero(labels != labels[x]):
+            swapped = labels.copy()
+            swapped[[x, y]] = labels[[y, x]]
+            gains[x, y] = total_sse(X, labels) - total_sse(X, swapped)
+    means = np.array([X[labels == group].mean(0) for group in range(10)])
+    spreads = ((X - means[labels]) ** 2).sum(1)
+    is_asked = (labels != 3) & (spreads >= np.median(spreads))
+    records = np.flatnonzero(labels != 3)
+    assert 0 < np.sum(gains[is_asked].max(1) > 0) < np.sum(is_asked)
+    partners = _best_partners(scale * X + offset, labels, 4, records, Deadline())[:, 0]
+    expected = np.where(is_asked & (gains.max(1) > 0), gains.argmax(1), np.arange(40))
+    assert partners.tolist() == expected.tolist()
+    late = _best_partners(X, labels, 4, records, Deadline(0.0))[:, 0]
+    assert late.tolist() == list(range(40))
+
+
+@pytest.mark.slow
+def test_swaps_of_far_records_lower_the_loss_in_many_columns(monkeypatch):
+    monkeypatch.setattr(_exchange, "RECORDS_FOR_NEIGHBORS", 500)
+    X = np.random.default_rng(0).normal(size=(1500, 40))
+    labels = MDAV().build(X, 3)
+    refined, _, is_diagram = exchange(X, labels, 3)
+    assert is_diagram
+    assert oracles.negative_cycle_free(X, refined, 3)
+    monkeypatch.setattr(_exchange, "RECORDS_FOR_PAIRS", 0)
+    assert total_sse(X, refined) < total_sse(X, exchange(X, labels, 3)[0])
 
 
 @pytest.mark.slow
