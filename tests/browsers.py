@@ -11,6 +11,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 IN_A_BROWSER = [
     pytest.mark.slow,
+    pytest.mark.first,
     pytest.mark.skipif(BROWSER is None, reason=f"needs one of {', '.join(BROWSERS)} on the PATH"),
 ]
 

@@ -238,7 +238,8 @@ def facts_only(small_attacks, no_pictures):
 def pytest_collection_modifyitems(config, items):
     """Count as slow what belongs to a release: `-m "not slow"` replaces `-m "not release"`.
 
-    Of a test that is `slow_but_first`, only the first case is in the quick set.
+    Of a test that is `slow_but_first`, only the first case is in the quick set. What is marked
+    `first` comes first, where no other worker takes a part of it over.
     """
     if shard := config.getoption("shard"):
         number, n_shards = map(int, shard.split("/"))
@@ -255,3 +256,4 @@ def pytest_collection_modifyitems(config, items):
             has_quick_case.add(test)
         if item.get_closest_marker("release"):
             item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)

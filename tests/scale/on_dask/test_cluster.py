@@ -20,11 +20,9 @@ dask = pytest.importorskip("dask", reason="Dask is an extra")
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 distributed = pytest.importorskip("distributed", reason="Dask is an extra")
 
-from distributed.utils import get_mp_context  # noqa: E402
-
 from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.first]
 
 NAMES = ["age", "income", "share"]
 PARAMETERS = {
@@ -33,8 +31,6 @@ PARAMETERS = {
     "refiner": IteratedLocalSearch(max_iter=20),
     "random_state": 0,
 }
-# Forks of a process that has imported what workers need start at once.
-METHOD = "forkserver" if sys.platform == "linux" else "spawn"
 kills = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 every_shuffle = pytest.mark.parametrize("shuffle", ["disk", "memory"])
 
@@ -60,16 +56,10 @@ def release_of_threads(X, new):
 
 @pytest.fixture(name="cluster", scope="module")
 def start_two_workers(threads):
-    settings = {
-        # A killed worker may take longer to come back than a cluster waits, on a busy machine.
-        "distributed.deploy.lost-worker-timeout": "5 minutes",
-        "distributed.worker.multiprocessing-method": METHOD,
-    }
-    with dask.config.set(settings):
-        if METHOD == "forkserver":
-            get_mp_context().set_forkserver_preload(["distributed", "sk_microagg.scale._dask"])
-        with start(n_workers=2) as cluster, distributed.Client(cluster) as client:
-            yield client
+    # A killed worker may take longer to come back than a cluster waits for it, on a busy machine.
+    patience = dask.config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"})
+    with patience, start(n_workers=2) as cluster, distributed.Client(cluster) as client:
+        yield client
 
 
 @pytest.fixture(name="client")
