@@ -358,6 +358,7 @@ class Copy:
         (self.installed / "others.pth").write_text("\n".join(others), encoding="utf-8")
         (self.tree / "build").mkdir()
         self.install()
+        self.is_built = True
 
     def _run(self, *arguments, **options):
         return subprocess.run(
@@ -378,12 +379,18 @@ class Copy:
             raise RuntimeError(f"the copy cannot be built:\n{done.stdout}{done.stderr}")
 
     def change(self, path, text):
-        """Write a file of the package, and what is installed of it."""
+        """Write a file of the package; Python code also where it is installed."""
         path.write_text(text, encoding="utf-8")
         if path.suffix == ".py":
             (self.installed / path.relative_to(self.tree)).write_text(text, encoding="utf-8")
         else:
+            self.is_built = False
+
+    def build(self):
+        """Install what was changed since, also what was changed back."""
+        if not self.is_built:
             self.install()
+            self.is_built = True
 
     def first_failure(self, tests):
         """The test that fails first; None if all of them pass."""
@@ -418,10 +425,9 @@ def run(mutations, report=print):
             path = find(mutation.old, copy.tree)
             text = path.read_text(encoding="utf-8")
             copy.change(path, text.replace(mutation.old, mutation.new))
+            copy.build()
             noticed[mutation.name] = copy.first_failure(mutation.tests)
-            path.write_text(text, encoding="utf-8")
-            if path.suffix == ".py":
-                copy.change(path, text)
+            copy.change(path, text)
             by = noticed[mutation.name] or "SURVIVES"
             place = path.relative_to(copy.tree / PACKAGE)
             report(f"{mutation.name} | {place} | {mutation.weakens or '-'} | {by}")
