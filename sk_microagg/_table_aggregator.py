@@ -164,9 +164,9 @@ class TableAggregator(
         - "overlapping" intervals are those of groups of similar records, which lose least.
         - "disjoint" ones can be counted and compared: all columns are recoded globally, each value
           in the same way wherever it occurs. Columns are cut at round numbers, or into the nodes
-          below a node, one cut at a time, starting with the one that lowers the loss most, as long
-          as every combination still occurs `k` times and satisfies the constraints. `builder`,
-          `refiner` and `block_size` are not used.
+          below a node, one cut at a time, starting with the one that lowers the loss most (in all
+          or per part, whichever loses less), as long as every combination still occurs `k` times
+          and satisfies the constraints. `builder`, `refiner` and `block_size` are not used.
 
     decimals : "auto", int, dict or None, default="auto"
         Number of decimals of released numbers, for all columns or by their names.

@@ -169,6 +169,8 @@ def test_constraints_on_the_weights():
         ({"weight": "w"}, {"w": -2.5}, "weight='w'"),
         ({"weight": "w"}, {"w": np.inf}, "weight='w'"),
         ({"weight": "w"}, {"w": np.nan}, "weight='w'"),
+        ({"weight": "w"}, {"w": 1e300}, "weight='w'"),  # Sums would be infinite, or inexact.
+        ({"weight": "w"}, {"w": 1e-300}, "weight='w'"),
     ],
 )
 def test_bad_weights_are_errors(parameters, change, message):

@@ -3,7 +3,8 @@
 In global recoding, the values of a column are cut once for all records, and do not overlap. All
 columns begin as "*". Cuts are added one at a time, the one first that lowers the loss most, as
 long as every combination of values is still that of k people and satisfies the constraints. A cut
-that is not possible stays so: groups only become smaller, and constraints are monotone.
+that is not possible stays so: groups only become smaller, and constraints are monotone. A category
+with many values may leave no other cut, so a second attempt begins with the largest gain per part.
 """
 
 from collections.abc import Callable
@@ -90,17 +91,27 @@ def recode(
     table: DataFrame, columns: list[Any], k: int, rules: Rules, strata: Labels | None
 ) -> tuple[Labels, dict[Any, Series], float]:
     """Cut all columns; return groups, what each is released as in each column, and the loss."""
+    orders = {False, not all(isinstance(column, ON_A_LINE) for column in columns)}
+    attempts = [_cut(table, columns, k, rules, strata, per_part) for per_part in orders]
+    return min(attempts, key=lambda attempt: attempt[2])
+
+
+def _cut(
+    table: DataFrame, columns: list[Any], k: int, rules: Rules, strata: Any, per_part: bool
+) -> tuple[Labels, dict[Any, Series], float]:
     cut_columns: list[Any] = [
         LineCuts(column, table[column.name], k, rules.units)
         if isinstance(column, ON_A_LINE)
-        else NodeCuts(column, table[column.name])
+        else NodeCuts(column, table[column.name], per_part)
         for column in columns
     ]
     labels = np.zeros(len(table), dtype=np.intp) if strata is None else strata
     candidates = [(column, cut) for column in cut_columns for cut in column.candidates()]
+    parts = labels
     while candidates:
-        candidates.sort(key=lambda pair: -pair[0].gain(pair[1]))
-        column, cut = candidates.pop(0)
+        if parts is labels:  # Gains are what they were where a cut was not possible.
+            candidates.sort(key=lambda pair: pair[0].gain(pair[1]))
+        column, cut = candidates.pop()
         parts = _numbered(labels, column.cells_with(cut))
         if np.bincount(parts).min() >= k and rules.are_met(parts).all():
             labels = parts
@@ -195,8 +206,9 @@ class LineCuts:
 class NodeCuts:
     """Categories, which are cut into the nodes below one node of a tree."""
 
-    def __init__(self, column: Any, cells: Series) -> None:
+    def __init__(self, column: Any, cells: Series, per_part: bool) -> None:
         self.name = cells.name
+        self._per_part = per_part
         self._tree, self._losses, self._leaves = column.tree_of(cells)
         self._missing: Booleans = np.asarray(is_missing(cells) | (self._leaves < 0))
         self._n_below = np.bincount(self._leaves[~self._missing], minlength=self._tree.n_leaves)
@@ -211,13 +223,15 @@ class NodeCuts:
         return [self._tree.root] if self._tree.root in self._children else []
 
     def gain(self, node: int) -> float:
-        """How much the loss of all records falls."""
+        """How much the loss of all records falls, maybe as a share of the parts that are added."""
+        n_added = max(len(self._children[node]) - 1, 1) if self._per_part else 1
         return float(
             sum(
                 self._n_below[self._tree.first[child] : self._tree.last[child] + 1].sum()
                 * (self._losses[node] - self._losses[child])
                 for child in self._children[node]
             )
+            / n_added
         )
 
     def cells_with(self, node: int) -> Labels:

@@ -11,7 +11,7 @@ from sk_microagg._utils._deadline import warn_user
 from sk_microagg._utils._statistics import group_means
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import DataFrame, Floats, Labels, Series
-from sk_microagg._utils._validation import check_option
+from sk_microagg._utils._validation import LARGEST_VALUE, check_option
 from sk_microagg.privacy import Constraint
 from sk_microagg.privacy._amounts import amounts_of
 from sk_microagg.privacy._rules import as_constraints
@@ -31,11 +31,11 @@ def check_weight_release(estimator: Any) -> None:
 
 
 def weights_of(column: Series) -> Floats:
-    """The weights as floats; raise an error unless they are finite and above 0."""
+    """The weights as floats; raise an error unless sums of them times values are finite."""
     words = f"weight={column.name!r}"
     weights = amounts_of(column, words)
-    if not (np.isfinite(weights).all() and (weights > 0).all()):
-        raise ValueError(f"{words} must be a column of finite numbers above 0.")
+    if not ((weights >= 1 / LARGEST_VALUE) & (weights <= LARGEST_VALUE)).all():
+        raise ValueError(f"{words} must be a column of numbers above 0, up to {LARGEST_VALUE:g}.")
     return weights
 
 

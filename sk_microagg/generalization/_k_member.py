@@ -131,7 +131,9 @@ def merge_violating(records: Ranges, labels: Labels, rules: Rules) -> Labels:
         for measure, name in zip(measures, GrowingGroup.MEASURES, strict=True):
             measure[other] = getattr(groups[other], name)
         is_gone[label] = True
-        if partner is not None and other in waiting:
+        if partner is None and other not in waiting:
+            waiting.append(other)  # It satisfied all, but not with these members.
+        elif partner is not None and other in waiting:
             waiting.remove(other)
     merged = np.empty_like(labels)
     for number, label in enumerate(np.flatnonzero(~is_gone)):

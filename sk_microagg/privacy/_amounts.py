@@ -51,7 +51,8 @@ class AmountConstraint(VectorizedConstraint):
         return prepared, None
 
     def _words(self) -> str:
-        return f"column={self.column!r} of {type(self).__name__}"
+        named = f"column={self.column!r} of {type(self).__name__}"
+        return "amounts" if self.column is None else named
 
     def with_units(self, values: Array, units: Array | None) -> Array:
         if units is None:

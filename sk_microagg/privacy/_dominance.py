@@ -113,7 +113,7 @@ class Dominance(AmountConstraint):
     def why_impossible(self, figure: float, column: str) -> str:
         whose = "one contributor has" if self.n == 1 else f"{self.n} contributors have"
         return (
-            f"share={self.share} must be at least {_rounded_up(figure):g}: {whose} about that much "
+            f"share={self.share} must be at least {_rounded_up(figure):g}: {whose} up to that much "
             f"of the sum of the {column}."
         )
 

@@ -80,7 +80,7 @@ class PopulationSize(AmountConstraint):
         return prepared, table
 
     def _words(self) -> str:
-        return f"weight={self.weight!r} of PopulationSize"
+        return "weight" if self.weight is None else f"weight={self.weight!r} of PopulationSize"
 
     def measure_amounts(self, labels: Labels, amounts: Floats, rest: Any = 0.0) -> Array:
         return np.add.reduceat(amounts, np.flatnonzero(np.diff(labels, prepend=-1))) + rest
@@ -96,7 +96,7 @@ class PopulationSize(AmountConstraint):
 
     def told(self, figure: float) -> float:
         # Exact sums of weights would reveal one to whoever knows the others.
-        return max(_rounded_down(figure), self.at_least)
+        return max(_rounded_down(figure, 1), self.at_least)
 
     def in_words(self, figure: float) -> str:
         return (
@@ -110,10 +110,10 @@ class PopulationSize(AmountConstraint):
     def why_impossible(self, figure: float, column: str) -> str:
         return (
             f"at_least={self.at_least} must be at most the sum of the weights of the {column}, "
-            f"about {_rounded_down(figure):g}."
+            f"about {_rounded_down(figure, 2):g}."
         )
 
 
-def _rounded_down(total: float) -> float:
-    unit = 10.0 ** (floor(log10(total)) - 1)
+def _rounded_down(total: float, n_digits: int) -> float:
+    unit = 10.0 ** (floor(log10(total)) + 1 - n_digits)
     return floor(total / unit) * unit

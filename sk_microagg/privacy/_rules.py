@@ -135,9 +135,10 @@ class Rules:
             if further is not None and constraint.is_about_amounts and further.has(column):
                 source = further
             if source is None:
+                those = "" if column is None else f", {column!r} among them"
                 raise ValueError(
                     f"privacy={privacy!r} needs sensitive values: pass sensitive=, one or several "
-                    "columns with a value per record."
+                    f"columns with a value per record{those}."
                 )
             number = source.number_of(column)
             values, words = source.values(number), source.words(number)

@@ -61,6 +61,18 @@ def test_no_cut_can_be_added():
             assert min(np.sum(members < cut), np.sum(members >= cut)) < 5
 
 
+def test_a_category_with_many_values_leaves_cuts_to_others():
+    """Cut first, it would be the only one: 20 values of 6 records each cannot be divided by age."""
+    X = pd.DataFrame({"town": np.arange(120) % 20, "age": 20 + np.arange(120) % 59})
+    X["sex"], X["town"] = np.where(np.arange(120) // 20 % 2, "f", "m"), X["town"].astype(str)
+    X["job"] = X["sex"] + (np.arange(120) // 40).astype(str)
+    model = TableAggregator(6, **DISJOINT)
+    release = model.fit_transform(X)
+    assert release.groupby(list(X.columns)).size().min() >= 6
+    assert {*release["town"]} == {"*"}
+    assert model.generalization_loss_ < 0.6
+
+
 def test_people_strata_and_constraints():
     X = draw(600, share_missing=0).assign(
         person=np.arange(600) // 3, region=np.arange(600) % 2, ill=np.arange(600) % 5 < 2

@@ -10,7 +10,7 @@ from marks import in_one_case
 from tables.mixed import HIERARCHIES, covers, draw
 
 from sk_microagg import KAIM
-from sk_microagg.privacy import LDiversity, TCloseness, UnitShare
+from sk_microagg.privacy import Dominance, LDiversity, TCloseness, UnitShare
 from sk_microagg.refiners import IteratedLocalSearch
 
 COLUMNS = ["age", "country", "sex", "income"]
@@ -74,6 +74,17 @@ def test_distances_from_the_whole_table(X, privacy):
     of_groups = (X["illness"] == "flu").groupby(model.labels_).mean()
     most = privacy.t if isinstance(privacy, TCloseness) else 0.4
     assert np.abs(of_groups - share).max() <= most + 1e-9
+
+
+def test_a_group_that_satisfies_a_constraint_may_not_after_a_merger(X):
+    """One person owns so much that many groups must be merged."""
+    X = X.assign(wealth=np.where(np.arange(len(X)) == 7, 40.0, 1.0))
+    model, _ = fitted(
+        X, sensitive="wealth", drop=["person", "region", "illness"], privacy=Dominance(0.4)
+    )
+    of_groups = X["wealth"].groupby(model.labels_)
+    assert (of_groups.max() / of_groups.sum()).max() <= 0.4
+    assert model.group_sizes_.max() >= 61
 
 
 def test_nobody_has_more_than_a_share_of_a_group(X):

@@ -158,7 +158,7 @@ def test_a_model_of_intervals_holds_what_it_releases(tmp_path):
         (
             {"privacy": Dominance(0.5, column="one")},
             ValueError,
-            r"^share=0\.5 must be at least 1: one contributor has about that much of the sum of "
+            r"^share=0\.5 must be at least 1: one contributor has up to that much of the sum of "
             "the column 'one'",
         ),
         (
