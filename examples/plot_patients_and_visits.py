@@ -95,10 +95,10 @@ plt.show()
 # What a group shares
 # -------------------
 # Now the diagnosis. If all visits in a group have the same one, nobody needs to know which of them
-# is whose. :class:`~sk_microagg.privacy.LDiversity` demands several different diagnoses per group,
+# is whose. :class:`~sk_microagg.privacy.LDiversity` requires several different diagnoses per group,
 # :class:`~sk_microagg.privacy.TCloseness` that their shares are similar to those in the whole
-# table. Each is measured, whether or not it was demanded.
-demands = {
+# table. Each is measured, whether or not it was required.
+constraints = {
     "5 rows": {},
     "5 patients": {},
     "l = 2": {"privacy": LDiversity(l=2)},
@@ -107,7 +107,7 @@ demands = {
     "t = 0.2": {"privacy": TCloseness(t=0.2)},
 }
 fitted, table = {}, {}
-for name, parameters in demands.items():
+for name, parameters in constraints.items():
     unit = None if name == "5 rows" else visits["patient"]
     aggregator = MicroAggregator(k=5, **parameters)
     aggregator.fit(visits[known], sensitive=visits["diagnosis"], unit=unit)
@@ -153,7 +153,7 @@ plt.show()
 # Cost
 # ----
 # The price is information about age, body mass index and distance, since groups now reach farther
-# for members. The diagnosis itself is released unchanged. A demand that the table cannot meet is an
+# for members. The diagnosis itself is released unchanged. A constraint that the table cannot meet is an
 # error, and before anything is released, every group is checked again.
 figure, axes = plt.subplots(figsize=(6, 2.6), layout="constrained")
 bars = axes.barh(table.index, table["loss"], color="#777777")

@@ -14,7 +14,8 @@ def note(kept):
     where = "the machine was not recorded"
     if facts:
         where = f"{facts['cpus']} cores, {facts['architecture']}, {versions}"
-    spent = f", in {kept['minutes']:g} minutes" if "minutes" in kept else ""
+    minutes = kept.get("minutes")
+    spent = "" if minutes is None else f", in {minutes:g} minute{'s' * (minutes != 1)}"
     return f"Measured by {command}, {kept['date']}{spent}; {where}."
 
 

@@ -188,7 +188,7 @@ def beyond_k(kept):
         [name, *(demand_cell(found[table, demand]) for table in tables)]
         for demand, name in DEMANDS.items()
     ]
-    return Table(["demand", *tables], rows, note(kept))
+    return Table(["constraint", *tables], rows, note(kept))
 
 
 def demand_cell(cell):
