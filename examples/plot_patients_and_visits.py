@@ -153,8 +153,8 @@ plt.show()
 # Cost
 # ----
 # The price is information about age, body mass index and distance, since groups now reach farther
-# for members. The diagnosis itself is released unchanged. A constraint that the table cannot meet is an
-# error, and before anything is released, every group is checked again.
+# for members. The diagnosis itself is released unchanged. A constraint that the table cannot meet
+# is an error, and before anything is released, every group is checked again.
 figure, axes = plt.subplots(figsize=(6, 2.6), layout="constrained")
 bars = axes.barh(table.index, table["loss"], color="#777777")
 axes.bar_label(bars, [f" {loss:.1%}" for loss in table["loss"]])
