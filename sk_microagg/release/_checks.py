@@ -195,10 +195,10 @@ def _check_parameters_on_dask(request: ReleaseRequest) -> None:
         if getattr(request, name):
             text = "{option} needs {memory}."
             raise RequestError("needs", text, option=Option(name), memory=memory)
-    if request.generalizes:
-        is_kaim = request.method == "kaim"
-        option = Option("method", "kaim") if is_kaim else Option("release", "generalized")
-        raise RequestError("needs", "{option} needs {memory}.", option=option, memory=memory)
+    for name, value in (("method", "kaim"), ("intervals", "disjoint")):
+        if getattr(request, name) == value:
+            facts = {"option": Option(name, value), "memory": memory}
+            raise RequestError("needs", "{option} needs {memory}.", **facts)
     if request.certificate is not None:
         text = "{option} needs {memory}: a proof takes all records together."
         option = Option("certificate", request.certificate)

@@ -44,9 +44,9 @@ from sk_microagg.release._demands import (
     warn_of_large_units,
     warnings_as_messages,
 )
-from sk_microagg.release._plan import DEFAULTS, make_refiner
+from sk_microagg.release._plan import DEFAULTS, GENERALIZED, make_refiner
 from sk_microagg.release._request import ReleaseRequest, check_effects, roles_of
-from sk_microagg.release._summary import Fact, describe_averages, summarize
+from sk_microagg.release._summary import Fact, describe_averages, generalized_in_words, summarize
 from sk_microagg.scale import DaskTableAggregator
 from sk_microagg.scale._parquet import (
     Release,
@@ -116,7 +116,9 @@ def describe_on_dask(
         how = "declared as categories" if name in declared.kinds else f"type {types[name]}"
         column = Column(name, encoded.kind, how, None, _notation(encoded))
         about = describe_averages(column, is_incomplete=n_missing[name] > 0)
-        if encoded.kind == "ordinal":
+        if aggregator.numbers == "interval":
+            about["released"] = generalized_in_words(column, {})
+        elif encoded.kind == "ordinal":
             about["released"] = "shared value next to the mean rank"
         if n_missing[name] == aggregator.n_rows_:
             about["released"] = "empty cells"
@@ -204,6 +206,7 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
         privacy=make_constraints(request.privacy, roles.sensitive, numbers, roles.weight, amounts),
         random_state=request.random_state,
         verbose=int(progress.is_shown),
+        **(GENERALIZED if request.generalizes else {}),
     )
     release = WrittenRelease(request, roles)
     n_threads = effective_n_jobs(request.n_jobs)
@@ -234,7 +237,7 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
     except OSError as error:
         text = "{path} cannot be made: {why}."
         raise RequestError("cannot_write", text, path=request.output, why=reason(error)) from error
-    return summarize(
+    facts = summarize(
         aggregator,
         roles,
         aggregator.n_rows_,
@@ -245,6 +248,9 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
         demands=_facts_on_demands(aggregator, roles, progress),
         gaps=gaps,
     )
+    if request.generalizes:  # With intervals, an exact variance could reveal a record.
+        facts["information loss"] = _not_measured(Option("release", "generalized"))
+    return facts
 
 
 def _warn_of_columns(frame: Any, roles: TableRoles, progress: Any) -> None:
@@ -277,13 +283,16 @@ def _singled_out(
     if not roles.exposed:
         return {}
     if release.unchanged is None:
-        text = "not measured with {dask} and {unit}"
-        facts = {"dask": Option("engine", "dask"), "unit": Option("unit")}
-        return {"singled out": Fact(Message("not_measured", text, **facts), None)}
+        return {"singled out": _not_measured(Option("unit"))}
     fewest = fewest_records(aggregator.k)
     about = release.unchanged, roles.exposed, aggregator.n_rows_, fewest
     warn_of_singled_out(*about, progress)
     return {"singled out": fact_on_singled_out(*about)}
+
+
+def _not_measured(other: Option) -> Fact:
+    facts = {"dask": Option("engine", "dask"), "other": other}
+    return Fact(Message("not_measured", "not measured with {dask} and {other}", **facts), None)
 
 
 def _numbers(columns: Any, declared: Declared) -> list[str]:

@@ -30,6 +30,8 @@ REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 # What only groups that are released as averages can be asked for.
 FOR_AVERAGES = ("categories", "decimals", "target", "analysis")
 
+GENERALIZED: Any = {"numbers": "interval", "categories": "generalize"}
+
 # What KAIM does not take.
 NOT_FOR_KAIM = ("builder", "certificate", "column_weights", "weight")
 
@@ -270,11 +272,6 @@ def make_estimator(
             refiner=_refiner_of_kaim(request),
             **settings,
         )
-    generalized: dict[str, Any] = {
-        "numbers": "interval",
-        "categories": "generalize",
-        "intervals": request.intervals,
-    }
     averages: dict[str, Any] = {
         "categories": request.categories or "mode",
         "decimals": {c.name: c.notation.rounding for c in columns if c.kind in ("number", "date")},
@@ -288,7 +285,7 @@ def make_estimator(
         privacy=demands.privacy,
         builder=request.builder or DEFAULTS["builder"],
         refiner=make_refiner(request.refiner, request.time_limit),
-        **(generalized if request.generalizes else averages),
+        **({**GENERALIZED, "intervals": request.intervals} if request.generalizes else averages),
         **settings,
     )
 
@@ -303,9 +300,14 @@ def check_method(request: ReleaseRequest) -> None:
         name for name in (*names, *(NOT_FOR_KAIM if is_kaim else ())) if getattr(request, name)
     ]
     if given:
-        text = "{given} is not for {method}: leave out one of them."
-        other = method if is_kaim else Option("release", "generalized")
-        raise RequestError("not_for_method", text, given=Option(given[0]), method=other)
+        text, other = "{given} is not for {method}: leave out one of them", method
+        generalized = Option("release", "generalized")
+        if not is_kaim:
+            other = generalized
+        elif given[0] in NOT_FOR_KAIM:
+            text += ", or use {generalized} instead of KAIM"
+        facts = {"given": Option(given[0]), "method": other, "generalized": generalized}
+        raise RequestError("not_for_method", f"{text}.", **facts)
     if not is_kaim:
         return
     if request.refiner not in (None, *REFINERS_OF_KAIM):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -222,7 +222,7 @@ def describe(
     if release is None:
         released = "empty cells"
     elif not isinstance(estimator, TableAggregator) or estimator.numbers == "interval":
-        released = _generalized_in_words(column, estimator)
+        released = generalized_in_words(column, estimator.hierarchies or {})
     elif column.notation is not None or estimator.categories == "mode":
         is_missing = release.isna().to_numpy()
         about = describe_averages(column, bool(is_missing.any()))
@@ -259,11 +259,11 @@ def _category_in_words(column: Column, release: pd.DataFrame, estimator: Any) ->
         first, *others = release.columns
         more = f" and {len(others)} more" if others else ""
         return f"one column of shares per value, {first}{more}"
-    return _generalized_in_words(column, estimator)
+    return generalized_in_words(column, estimator.hierarchies or {})
 
 
-def _generalized_in_words(column: Column, estimator: Any) -> str:
-    if column.name in (estimator.hierarchies or {}):
+def generalized_in_words(column: Column, hierarchies: Mapping[str, Any]) -> str:
+    if column.name in hierarchies:
         released = "lowest common node"
     else:
         released = "common value" if column.notation is None else "interval"

@@ -28,6 +28,7 @@ from sk_microagg._utils._targets import as_target, has_classes
 from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.encoding._frames import Frame
+from sk_microagg.encoding._sampling_weights import RARE_WEIGHTS
 from sk_microagg.generalization._generalizer import releases_intervals
 from sk_microagg.metrics import membership_inference
 from sk_microagg.metrics._anonymity import number_values, row_classes
@@ -433,7 +434,7 @@ def _release_of(X, estimator, members, target, pair, roles):
     table = _rows(table, members)
     with catch_warnings():
         # The user knows it from the fit of all records.
-        known = f".* are in groups of a single class of y|{LOST}"
+        known = f".* are in (groups of a single class of y|one group)|{LOST}|{RARE_WEIGHTS}"
         filterwarnings("ignore", known, UserWarning)
         released = estimator.fit_transform(table, y, **given)
     return make_pair(table, released, estimator)

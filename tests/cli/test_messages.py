@@ -63,7 +63,8 @@ OPTIONS = [
     ),
     (
         "--certificate 10 --method kaim",
-        "--certificate is not for --method kaim: leave out one of them.",
+        "--certificate is not for --method kaim: leave out one of them, or use --release "
+        "generalized instead of KAIM.",
     ),
     ("--target town", "--target needs --report, since it would not be shown otherwise."),
     (

@@ -6,6 +6,8 @@ from sk_microagg._utils._writing import SUFFIXES_OF_REPORTS
 from sk_microagg.release import ReleaseRequest, RequestError
 from sk_microagg.release._checks import IN_MEMORY, check_request
 
+DISJOINT = {"release": "generalized", "intervals": "disjoint"}
+
 
 def refused_at_once(path, output, **settings):
     with pytest.raises(RequestError) as caught:
@@ -25,9 +27,7 @@ def test_what_only_tables_in_memory_can_be_asked_for(write, tmp_path, name):
     assert (error.facts["option"].name, error.facts["memory"].value) == (name, "memory")
 
 
-@pytest.mark.parametrize(
-    "given", [{"method": "kaim"}, {"release": "generalized"}, {"certificate": 3.0}]
-)
+@pytest.mark.parametrize("given", [{"method": "kaim"}, DISJOINT, {"certificate": 3.0}])
 def test_what_else_needs_memory(write, tmp_path, given):
     path = write("broken.parquet", "not Parquet")
     error = refused_at_once(path, tmp_path / "out", engine="dask", **given)

@@ -135,13 +135,16 @@ def test_what_disjoint_intervals_do_not_take(paths, parameters, code):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame", "ignore:column 'ill'")
-def test_out_of_memory_facts_are_those_of_memory(tmp_path):
+@in_one_case("release", ["averages", "generalized"])
+def test_out_of_memory_facts_are_those_of_memory(tmp_path, release):
     pytest.importorskip("dask.dataframe")
     table = SURVEY.assign(ill=np.where(np.arange(N) % 3, "flu", "gout"), age=SURVEY["age"] + 0.0)
     table.loc[3:9, "age"] = np.nan
-    table.to_parquet(tmp_path / "survey.parquet", index=False)
     settings = {"weight": "w", "strata": ["region"], "sensitive": ["ill"], "refiner": "none"}
+    settings["release"], tmp_path = release, tmp_path / release
+    tmp_path.mkdir()
     settings["privacy"] = [LDiversity(2), Dominance(0.5), PopulationSize(150)]
+    table.to_parquet(tmp_path / "survey.parquet", index=False)
     facts = {}
     for engine in ("memory", "dask"):
         paths = tmp_path / "survey.parquet", tmp_path / f"{engine}.parquet"
@@ -149,7 +152,12 @@ def test_out_of_memory_facts_are_those_of_memory(tmp_path):
         facts[engine] = summary.to_dict()
     for name in ("weight", "dominance", "population_size", "anonymity_level", "groups"):
         assert facts["dask"][name] == facts["memory"][name]
-    assert facts["dask"]["weight"]["totals_not_kept"] == ["age"]
+    if release == "generalized":
+        released = [[each["released"] for each in facts[engine]["columns"]] for engine in facts]
+        assert released[0] == released[1]
+        assert facts["dask"]["information_loss"] is None  # In memory, it is that per cell.
+    else:
+        assert facts["dask"]["weight"]["totals_not_kept"] == ["age"]
     assert {one["column"] for one in facts["dask"]["dominance"]} == {"age", "income"}
     releases = [pd.read_parquet(tmp_path / f"{engine}.parquet") for engine in facts]
     pd.testing.assert_frame_equal(*releases, check_dtype=False)
