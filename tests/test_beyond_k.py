@@ -225,6 +225,7 @@ def test_every_group_satisfies_everything(table, seed, sensitive, n, d, k, t):
 # Units
 
 
+@pytest.mark.slow
 def test_a_unit_with_hundreds_of_records(X):
     units = np.array(["Ann"] * 300 + [f"patient {number}" for number in range(100)])
     labels = MicroAggregator(5).fit_predict(X, unit=units)
@@ -340,6 +341,7 @@ def test_blocks_are_held_against_the_whole_table(kind):
     assert labels.max() > 100
 
 
+@pytest.mark.slow
 def test_units_and_diversity_in_blocks():
     X = in_units(1200, seed=3)
     units, values = np.arange(1200) % 300, np.arange(1200) % 7 > 0

@@ -296,6 +296,7 @@ def test_stitched_blocks_are_one_and_lose_no_more(X, refiner, block_size):
     assert_array_equal(stitched.labels_, Exchange().refine(scaled, apart.labels_, 3))
 
 
+@pytest.mark.slow
 def test_stitched_groups_reach_across_cuts(X):
     aggregator = MicroAggregator(k=3, block_size=60, stitch=True).fit(X)
     scaled = StandardScaler().fit_transform(X)

@@ -163,9 +163,9 @@ def test_nodes_of_hierarchies_are_codes_level_by_level():
 @pytest.mark.slow
 @in_one_case("constraint", [LDiversity(2), TCloseness(0.3)])
 def test_constraints_hold(constraint):
-    table = make_table(400)
-    table["stay"] = np.random.default_rng(0).integers(4, size=400)
-    table["who"] = np.arange(400) // 2
+    table = make_table(200)
+    table["stay"] = np.random.default_rng(0).integers(4, size=200)
+    table["who"] = np.arange(200) // 2
     aggregator = TableAggregator(
         k=3, sensitive="stay", unit="who", privacy=constraint, random_state=0
     ).fit(table)
@@ -188,6 +188,7 @@ def test_strata_and_blocks():
     assert anonymity_level(release) >= 3
 
 
+@pytest.mark.slow
 def test_blocks_do_not_depend_on_the_number_of_values():
     # As arrays, records with thousands of coordinates would be many blocks.
     table = make_table(6000, n_values=700, numbers=1)

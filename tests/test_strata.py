@@ -263,6 +263,7 @@ def test_no_warning_if_k_alone_makes_a_single_group(X):
         assert MicroAggregator(4).fit(X[:7], strata=["a"] * 7).n_groups_ == 1
 
 
+@pytest.mark.slow
 def test_transform_of_the_training_data_gets_a_warning_under_constraints(X):
     aggregator = MicroAggregator(4, privacy=TCloseness(0.1)).fit(X, sensitive=AGES)
     assert not aggregator.exact_transform_

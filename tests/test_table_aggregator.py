@@ -136,6 +136,7 @@ def test_columns_that_have_no_role_are_released_as_they_are():
     assert anonymity_level(release[["age", "country"]]) >= 4
 
 
+@pytest.mark.slow
 @in_one_case(
     ("privacy", "sensitive", "n_illnesses", "distance"),
     [

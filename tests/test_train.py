@@ -161,6 +161,7 @@ def assert_all_were_used(model, X, y, new, weights):
     assert_array_equal(model.predict_proba(new), weighted.predict_proba(new))
 
 
+@pytest.mark.slow
 def test_metadata_without_routing(X, y, new):
     weights = np.where(X[:, 0] > 0, 5.0, 1.0)
     model = TrainOnRelease(LogisticRegression(), MicroAggregator(k=3, privacy=LDiversity(2)))
@@ -171,6 +172,7 @@ def test_metadata_without_routing(X, y, new):
     assert by_weight == expected != model.score(new, label(new))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_metadata_with_routing(X, y, new):
     weights = np.where(X[:, 0] > 0, 5.0, 1.0)
@@ -324,6 +326,7 @@ def test_a_diverse_target_of_a_table(table):
     assert model.anonymizer_.group_sizes_.sum() == len(X)
 
 
+@pytest.mark.slow
 def test_rows_with_missing_values(X, y, new):
     X[::7, 1] = np.nan
     new[3, 0] = np.nan

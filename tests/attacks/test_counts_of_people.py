@@ -60,6 +60,7 @@ def test_nodes_with_a_coordinate_are_those_of_k_people(rows, k):
     assert column.rows.shape[1] in (0, shared)
 
 
+@pytest.mark.slow
 def test_a_model_does_not_tell_of_the_leaf_of_one_person():
     rng = np.random.default_rng(0)
     people = np.repeat(np.arange(60), [12, *[2] * 59])

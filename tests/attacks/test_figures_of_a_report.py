@@ -220,6 +220,7 @@ def in_order(figure):
     return (text, 0.0) if text.strip("0123456789.") else ("number", float(text))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fast")
 def test_draws_that_an_intruder_can_repeat_would_give_it(monkeypatch):
     monkeypatch.setattr(_facts, "new_random", lambda: np.random.RandomState(0))

@@ -44,6 +44,7 @@ def share_right(groups, people):
     return right / len(groups), max(shares)
 
 
+@pytest.mark.slow
 def test_the_risk_is_no_less_than_what_the_attack_achieves(visits):
     people = visits["pid"].to_numpy()
     aggregator = TableAggregator(K, unit="pid")
@@ -97,6 +98,7 @@ def test_the_command_line_says_what_the_attack_achieves(visits, options, tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
 def test_a_report_tells_how_often_attacks_succeed_where_enough_people_are_affected(
     visits, tmp_path, monkeypatch
 ):

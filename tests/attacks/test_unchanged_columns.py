@@ -12,6 +12,8 @@ from sk_microagg import TableAggregator
 from sk_microagg.cli import main
 from sk_microagg.report import make_report
 
+pytestmark = pytest.mark.usefixtures("facts_only")
+
 KNOWN = ["age", "educ", "exper"]
 
 

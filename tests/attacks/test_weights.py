@@ -46,6 +46,7 @@ def widths(release, labels, column, weights):
     return found
 
 
+@pytest.mark.slow
 @in_one_case("column", ["age", "income"])
 def test_a_record_is_known_the_better_the_heavier_it_is(column):
     weights = TABLE["w"].to_numpy()

@@ -73,6 +73,7 @@ def test_k_anonymity_first_agrees_with_the_oracle(seed, table, sensitive, n, d, 
     assert_array_equal(KAnonymityFirst().build(X, k, rules), oracles.merge(X, built, rules))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @tables
 def test_t_closeness_first_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):

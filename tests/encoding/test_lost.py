@@ -82,6 +82,7 @@ def test_values_that_are_mostly_rare(categories):
     assert aggregator.column_losses_["town"] > 0.9
 
 
+@pytest.mark.slow
 def test_no_warning_where_values_are_frequent_or_have_a_hierarchy():
     parts = {f"part {part}": [f"town {part * 20 + i}" for i in range(20)] for part in range(2)}
     hierarchies = {"town": Hierarchy.from_nested(parts)}

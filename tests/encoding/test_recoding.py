@@ -73,6 +73,7 @@ def test_a_category_with_many_values_leaves_cuts_to_others():
     assert model.generalization_loss_ < 0.6
 
 
+@pytest.mark.slow
 def test_people_strata_and_constraints():
     X = draw(600, share_missing=0).assign(
         person=np.arange(600) // 3, region=np.arange(600) % 2, ill=np.arange(600) % 5 < 2

@@ -204,6 +204,7 @@ def pairs_of_near_groups(labels, neighbors):
     return [(a, b) for a, b in np.argwhere(near & near.T) if a < b]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(drawn=cases(n=120, d=9, k=(2, 6)), near=st.booleans())
 def test_among_near_groups_sizes_stay_and_the_sse_falls(drawn, near):
@@ -222,6 +223,7 @@ def test_among_near_groups_sizes_stay_and_the_sse_falls(drawn, near):
         assert np.array_equal(labels, before)
 
 
+@pytest.mark.slow
 @in_one_case("n_neighbors", [4, 69])
 def test_no_pair_of_near_groups_can_be_improved_in_the_end(n_neighbors):
     for table in EXACT_TABLES:

@@ -75,6 +75,7 @@ def test_the_plain_version_is_the_published_formula(f, p):
     assert exact(f, f / p) == pytest.approx(published, rel=1e-9)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.integers(1, 400), st.floats(1e-300, 4.0), st.sampled_from(["exact", "sdcmicro"]))
 def test_no_risk_is_outside_of_its_range(f, p, method):

@@ -137,7 +137,7 @@ def people_per_row(release, patients):
     return np.array([len(who[row]) for row in rows])
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_person_hides_among_k_others_only_if_units_are_known(seed):
     X, patients = visits(seed)

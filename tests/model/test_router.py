@@ -261,6 +261,7 @@ def test_blocks_of_the_training_data_do_not_change():
         assert_array_equal(getattr(same, attribute), value)
 
 
+@pytest.mark.slow
 def test_a_tree_may_be_deeper_than_the_recursion_limit():
     X = np.repeat(np.eye(60), 4, axis=0)
     limit = sys.getrecursionlimit()

@@ -157,7 +157,7 @@ def test_no_bytes_of_a_model_are_a_rare_value(fitted):
     assert not [code for code in X["code"].tolist() if code.to_bytes(8, "little") in shipped]
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("remembered", ["level", "number", "few", "cost", "city", "name", "code"])
 def test_a_model_that_remembers_is_caught(remembered):
     X = table()
@@ -170,7 +170,7 @@ def test_a_model_that_remembers_is_caught(remembered):
         test_no_bytes_of_a_model_are_a_rare_value((X, model, release))
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", MODELS)
 def test_a_copy_transforms_alike(parameters):
     model = TableAggregator(K, **ROLES, **MODELS[parameters], random_state=0).fit(table())

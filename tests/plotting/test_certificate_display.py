@@ -113,6 +113,7 @@ class TestFromData:
 
 @pytest.mark.usefixtures("fake_clock")
 class TestFromEstimator:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "refiner", SEARCHES, ids=["iterated", "annealing", "recombine", "list"]
     )

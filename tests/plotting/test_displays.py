@@ -161,6 +161,7 @@ class TestRiskUtilityDisplay:
         with pytest.raises(ValueError, match=r"^table has no .*expected_matches"):
             RiskUtilityDisplay.from_data(table)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("risk", ["homogeneity", "closeness"])
     def test_risk_of_a_sensitive_column(self, X, risk):
         sensitive = pd.DataFrame({"ill": X[:, 0] > 0.5, "age": X[:, 1].round()})

@@ -156,6 +156,7 @@ def test_a_union_of_good_groups_is_good(name, drawn, most):
         assert constraint.accepts(constraint.measure(np.concatenate(parts), table))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=12), st.integers(1, 6))
 def test_distances_are_costs_of_moving_earth(values, n_members):

@@ -77,6 +77,7 @@ def test_with_many_records_of_related_columns_it_is_better_than_exchange(monkeyp
     assert total_sse(X, refined) < 0.97 * total_sse(X, exchanged)
 
 
+@pytest.mark.slow
 @in_one_case("seed", range(3))
 def test_an_excellent_partition_does_not_become_worse(X, labels, seed):
     excellent = Annealing(max_iter=1_000_000).refine(X, labels, 4, random_state=seed)

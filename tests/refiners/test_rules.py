@@ -118,6 +118,7 @@ def test_the_loss_is_lower_under_any_kind_of_rule(name, privacy, table):
     assert total_sse(X, refined) < 0.95 * total_sse(X, labels)
 
 
+@pytest.mark.slow
 @every_keeping
 def test_a_rule_that_every_group_meets_costs_little(name, table):
     X, values, _ = table
@@ -148,6 +149,7 @@ def test_labels_that_violate_the_rules_are_refused(name, table):
         short(name).refine(X, np.argsort(np.argsort(values)) // 3, 3, 0, rules)
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_the_result(table):
     X, values, people = table
     rules = Rules.of_table(150, 3, [TCloseness(0.2), Spread(1.0)], values, people)
@@ -274,6 +276,7 @@ def test_what_a_refiner_returns_is_checked(table):
 # Chains
 
 
+@pytest.mark.slow
 def test_a_chain_of_refiners_that_keep_rules_keeps_them(table):
     X, values, _ = table
     chain = Chain([("local", LocalSearch()), ("auto", Auto())])

@@ -111,7 +111,7 @@ def test_kinds_of_diversity(anonymize, visits, engine, constraint, line):
             assert counts[0] < 4 * counts[1:].sum()
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_engine
 def test_closeness_of_text_and_numbers(anonymize, visits, engine):
     roles = {"drop": ["patient"], "sensitive": ["diagnosis", "cost"]}
@@ -194,7 +194,7 @@ def test_a_unit_may_also_be_dropped(anonymize, engine):
     assert list(release) == ["age", "height", "diagnosis", "cost"]
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_engine
 def test_everything_that_has_no_role_is_anonymized(anonymize, engine):
     roles = {"drop": ["ward"], "unit": "patient", "sensitive": ["diagnosis"]}
@@ -225,7 +225,7 @@ def test_cells_that_are_written_differently_are_different_strata(refused, write,
     assert "every stratum must have at least k=2" in str(error)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_engine
 def test_all_together(anonymize, visits, engine):
     roles = {"unit": "patient", "strata": ["ward"], "sensitive": ["diagnosis"]}
@@ -270,7 +270,7 @@ def test_people_with_several_rows(anonymize, engine):
     assert not any("height" in str(other) for other in others)
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_engine
 def test_a_dropped_column_that_names_nobody(anonymize, engine):
     summary, _ = anonymize(engine, drop=["ward", "diagnosis"], unit="patient")

@@ -255,6 +255,7 @@ def test_earlier_releases_in_python():
         make_report(without, PEOPLE, release, earlier=[(PEOPLE, PEOPLE["id"])])
 
 
+@pytest.mark.slow
 def test_columns_without_a_value_are_listed(write, tmp_path, release):
     table = PEOPLE[["age", "town"]].assign(room=np.nan)
     aggregator = TableAggregator(k=K, refiner=None)

@@ -29,20 +29,19 @@ SHUFFLES = ["disk", "memory"]
 every_shuffle = pytest.mark.parametrize("shuffle", SHUFFLES)
 
 
-def by_turns(**options):
+def by_turns(is_always_run=None, **options):
     """Parametrize by all combinations of options, with one way to shuffle each, by turns.
 
-    Of two options or more, each value meets every way to shuffle.
+    Of two options or more, each value meets every way to shuffle. If only some combinations are
+    always run, the others are before a release.
     """
     names = [*options, "shuffle"]
-    places = product(*(range(len(values)) for values in options.values()))
-    cases = [
-        (
-            *(values[i] for values, i in zip(options.values(), place, strict=True)),
-            SHUFFLES[sum(place) % len(SHUFFLES)],
-        )
-        for place in places
-    ]
+    cases = []
+    for place in product(*(range(len(values)) for values in options.values())):
+        values = [values[i] for values, i in zip(options.values(), place, strict=True)]
+        is_run = is_always_run is None or is_always_run(*values)
+        marks = () if is_run else pytest.mark.release
+        cases.append(pytest.param(*values, SHUFFLES[sum(place) % len(SHUFFLES)], marks=marks))
     return pytest.mark.parametrize(names, cases, ids=lambda value: re.sub(r"\s+", " ", str(value)))
 
 

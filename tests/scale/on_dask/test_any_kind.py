@@ -275,9 +275,9 @@ def test_an_ordinal_without_any_shared_value():
 
 @pytest.mark.slow
 def test_a_larger_table(tmp_path):
-    table = draw(3000)
-    table.to_parquet(tmp_path / "table.parquet", row_group_size=700)
-    parameters = {"k": 4, "block_size": 500, "sample_size": 1000, "refiner": "exchange"}
+    table = draw(2000)
+    table.to_parquet(tmp_path / "table.parquet", row_group_size=500)
+    parameters = {"k": 4, "block_size": 400, "sample_size": 1000, "refiner": "exchange"}
     releases = []
     for shuffle in ("disk", "memory"):
         aggregator = DaskTableAggregator(

@@ -133,8 +133,8 @@ FILL_A_DISK = """
     for case in sys.argv[2:]:
         shuffle, limit = case.split("-")
         aggregator = DaskTableAggregator(
-            k=5, quasi_identifiers=["age", "income", "share"], block_size=200, shuffle=shuffle,
-            folder=root / case / "folder",
+            k=5, quasi_identifiers=["age", "income", "share"], refiner="exchange", block_size=200,
+            shuffle=shuffle, folder=root / case / "folder",
         )
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))
         try:

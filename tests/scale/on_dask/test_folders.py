@@ -53,7 +53,9 @@ def test_a_folder_holds_the_model_and_no_training_row(table, X, tmp_path, shuffl
 @pytest.mark.slow
 @every_shuffle
 def test_temporary_folders_go_away_with_estimator_and_release(X, temporary, shuffle):
-    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle)
+    aggregator = DaskTableAggregator(
+        k=3, quasi_identifiers=NAMES, refiner="exchange", shuffle=shuffle
+    )
     release = aggregator.fit_transform(X)
     release.compute()
     assert left_in(temporary)
@@ -66,10 +68,12 @@ def test_temporary_folders_go_away_with_estimator_and_release(X, temporary, shuf
     assert left_in(temporary) == []
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @every_shuffle
 def test_after_fit_there_is_only_the_model(X, temporary, shuffle):
-    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle).fit(X)
+    aggregator = DaskTableAggregator(
+        k=3, quasi_identifiers=NAMES, refiner="exchange", shuffle=shuffle
+    ).fit(X)
     aggregator.transform(X).compute()
     gc.collect()
     assert [path.name for path in left_in(temporary) if path.is_file()] == ["bundle-000000.npz"]
@@ -91,13 +95,14 @@ def test_rows_do_not_outlive_a_failure(X, temporary, shuffle):
 @pytest.mark.slow
 @every_shuffle
 def test_a_release_outlives_its_estimator(X, shuffle):
-    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, block_size=60, shuffle=shuffle)
+    parameters = {"k": 3, "refiner": "exchange", "block_size": 60}
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **parameters)
     release = aggregator.fit_transform(X)
     part = release.partitions[1:]["age"] + 1
     del aggregator
     gc.collect()
-    assert_is_release(release, X, k=3, block_size=60)
-    assert_is_release(release, X, k=3, block_size=60)  # once more
+    assert_is_release(release, X, **parameters)
+    assert_is_release(release, X, **parameters)  # once more
     expected = release.compute()["age"][100:] + 1
     del release
     gc.collect()
@@ -109,7 +114,11 @@ def test_a_release_outlives_its_estimator(X, shuffle):
 def test_a_pickled_estimator_with_a_folder_can_be_used(X, new, tmp_path, shuffle):
     new = dd.from_pandas(new, npartitions=2)
     aggregator = DaskTableAggregator(
-        k=3, quasi_identifiers=NAMES, folder=tmp_path / "f", shuffle=shuffle
+        k=3,
+        quasi_identifiers=NAMES,
+        refiner="exchange",
+        folder=tmp_path / "f",
+        shuffle=shuffle,
     )
     moved = aggregator.fit(X).transform(new).compute()
     pickled = pickle.dumps(aggregator)
@@ -133,7 +142,8 @@ def test_a_pickled_estimator_holds_no_training_row(table, X, shuffle):
 @pytest.mark.slow
 def test_two_models_in_one_folder(X, new, tmp_path):
     new = dd.from_pandas(new, npartitions=2)
-    first = DaskTableAggregator(k=3, quasi_identifiers=NAMES, folder=tmp_path).fit(X)
+    parameters = {"quasi_identifiers": NAMES, "refiner": "exchange", "folder": tmp_path}
+    first = DaskTableAggregator(k=3, **parameters).fit(X)
     moved = first.transform(new).compute()
-    DaskTableAggregator(k=9, quasi_identifiers=NAMES, folder=tmp_path).fit(X)
+    DaskTableAggregator(k=9, **parameters).fit(X)
     pd.testing.assert_frame_equal(first.transform(new).compute(), moved)

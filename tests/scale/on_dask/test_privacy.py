@@ -79,7 +79,11 @@ CONSTRAINTS = {
 
 
 @pytest.mark.slow
-@by_turns(name=[*CONSTRAINTS], block_size=[60, "auto"])
+@by_turns(
+    name=[*CONSTRAINTS],
+    block_size=[60, "auto"],
+    is_always_run=lambda name, size: size == 60 or name in ("several", "share and l"),
+)
 def test_the_release_is_that_in_memory(visits, V, name, block_size, shuffle, small_bundles):
     parameters = {"k": 3, "privacy": CONSTRAINTS[name], "block_size": block_size}
     parameters |= {"quasi_identifiers": NAMES, "sensitive": ROLES, "unit": "patient"}
@@ -357,6 +361,7 @@ def test_no_rows(visits, privacy):
         aggregator.fit(dd.from_pandas(visits[:0], npartitions=1))
 
 
+@pytest.mark.slow
 def test_an_order_that_may_differ_by_partition(visits):
     visits["grade"] = pd.Categorical(["low", "high", "low"] * 100, ["low", "high"], ordered=True)
     V = dd.from_pandas(visits, npartitions=2)
@@ -375,7 +380,7 @@ def similar_columns(model, table, **roles):
     return [message.split(" has ")[0] for message in messages if "differ only in case" in message]
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:k=1")
 @pytest.mark.parametrize(
     "roles",

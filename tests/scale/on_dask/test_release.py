@@ -50,16 +50,18 @@ def test_release_is_that_in_memory(X, shuffle, refiner, block_size, small_bundle
 def test_any_number_of_partitions(table, shuffle, npartitions, small_bundles):
     X = dd.from_pandas(table, npartitions=npartitions)
     assert X.npartitions == npartitions
-    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, block_size=60, shuffle=shuffle)
-    assert_is_release(aggregator.fit_transform(X), X, k=3, block_size=60)
+    parameters = {"k": 3, "refiner": "exchange", "block_size": 60}
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **parameters)
+    assert_is_release(aggregator.fit_transform(X), X, **parameters)
 
 
 @pytest.mark.slow
 @by_turns(make=["grid", "duplicates", "constant"])
 def test_ties_and_duplicates(shuffle, make, small_bundles):
     X = numbers(TABLES[make](np.random.default_rng(0), 300, 3))
-    aggregator = DaskTableAggregator(k=4, block_size=60, shuffle=shuffle)
-    assert_is_release(aggregator.fit_transform(X), X, k=4, block_size=60)
+    parameters = {"k": 4, "refiner": "exchange", "block_size": 60}
+    aggregator = DaskTableAggregator(shuffle=shuffle, **parameters)
+    assert_is_release(aggregator.fit_transform(X), X, **parameters)
 
 
 @pytest.mark.slow
@@ -90,11 +92,13 @@ def test_any_builder(X, builder):
 @by_turns(types=["float32", "float64", {"age": "int16", "income": "f4", "share": "f4"}, "int16"])
 def test_numbers_keep_their_types(table, shuffle, types):
     table = (100 * table[NAMES]).astype(types)
-    release = DaskTableAggregator(k=3, shuffle=shuffle).fit_transform(
+    parameters = {"k": 3, "refiner": "exchange"}
+    release = DaskTableAggregator(shuffle=shuffle, **parameters).fit_transform(
         dd.from_pandas(table, npartitions=2)
     )
     assert list(release.dtypes) == list(table.dtypes)
-    pd.testing.assert_frame_equal(release.compute(), TableAggregator(k=3).fit_transform(table))
+    expected = TableAggregator(**parameters).fit_transform(table)
+    pd.testing.assert_frame_equal(release.compute(), expected)
 
 
 @pytest.mark.slow
@@ -133,6 +137,7 @@ def test_a_release_from_a_small_sample_is_k_anonymous(shuffle, small_bundles):
     aggregator = DaskTableAggregator(
         k=5,
         quasi_identifiers=NAMES,
+        refiner="exchange",
         block_size=300,
         sample_size=1000,
         shuffle=shuffle,
@@ -185,11 +190,11 @@ def test_small_blocks_are_merged(monkeypatch, shuffle):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=6)
 @given(
     make=st.sampled_from(["grid", "heavy_tails", "constant_column"]),
     seed=st.integers(0, 2**32 - 1),
-    n=st.one_of(st.integers(1, 90), st.integers(1001, 1300)),
+    n=st.one_of(st.integers(1, 90), st.integers(1001, 1150)),
     k=st.integers(1, 6),
     block_size=st.integers(1, 50),
     npartitions=st.integers(1, 5),
@@ -222,8 +227,9 @@ def test_groups_of_k_and_an_accurate_exact_transform(make, seed, n, k, block_siz
 def test_index_and_divisions_are_kept(table, index):
     table = table.set_axis(index, axis=0)
     X = dd.from_pandas(table, npartitions=4, sort=table.index.is_monotonic_increasing)
-    release = DaskTableAggregator(k=3, quasi_identifiers=NAMES, block_size=90).fit_transform(X)
-    assert_is_release(release, X, k=3, block_size=90)
+    parameters = {"k": 3, "refiner": "exchange", "block_size": 90}
+    release = DaskTableAggregator(quasi_identifiers=NAMES, **parameters).fit_transform(X)
+    assert_is_release(release, X, **parameters)
     assert release.divisions == X.divisions
     assert release.npartitions == X.npartitions
     for part in range(X.npartitions):
@@ -237,10 +243,10 @@ def test_index_and_divisions_are_kept(table, index):
 @pytest.mark.parametrize("npartitions", [1, 7])
 def test_number_of_partitions(table, sort, npartitions):
     X = dd.from_pandas(table, npartitions=3, sort=sort)
-    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES)
+    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, refiner="exchange")
     release = aggregator.fit_transform(X, npartitions=npartitions)
     assert release.npartitions == npartitions
-    assert_is_release(release, X, k=3)
+    assert_is_release(release, X, k=3, refiner="exchange")
     moved = aggregator.transform(X, npartitions=npartitions)
     assert moved.npartitions == npartitions
     pd.testing.assert_frame_equal(moved.compute(), release.compute())
@@ -264,18 +270,22 @@ def test_one_quasi_identifier(X, columns):
 @by_turns(names=[[0, 1, 2], ["self", "frame", "cls"], ["part", "block", "x0"]])
 def test_any_column_names(table, shuffle, names):
     table = table[NAMES].set_axis(names, axis=1)
-    aggregator = DaskTableAggregator(k=3, quasi_identifiers=names, shuffle=shuffle)
+    parameters = {"k": 3, "refiner": "exchange"}
+    aggregator = DaskTableAggregator(quasi_identifiers=names, shuffle=shuffle, **parameters)
     release = aggregator.fit_transform(dd.from_pandas(table, npartitions=2))
     assert list(release.columns) == names
-    pd.testing.assert_frame_equal(release.compute(), TableAggregator(k=3).fit_transform(table))
+    expected = TableAggregator(**parameters).fit_transform(table)
+    pd.testing.assert_frame_equal(release.compute(), expected)
 
 
 @pytest.mark.slow
 @every_shuffle
 def test_an_empty_partition(table, shuffle):
     X = from_parts([table[:100], table[100:100], table[100:], table[:0]])
-    release = DaskTableAggregator(k=3, quasi_identifiers=NAMES, shuffle=shuffle).fit_transform(X)
-    assert_is_release(release, X, k=3)
+    parameters = {"k": 3, "refiner": "exchange"}
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **parameters)
+    release = aggregator.fit_transform(X)
+    assert_is_release(release, X, **parameters)
     assert list(release.map_partitions(len).compute()) == [100, 0, 200, 0]
 
 
@@ -283,16 +293,17 @@ def test_an_empty_partition(table, shuffle):
 @every_shuffle
 def test_partitions_of_one_row(table, shuffle):
     X = from_parts([table[i : i + 1] for i in range(15)])
-    aggregator = DaskTableAggregator(k=3, quasi_identifiers=NAMES, block_size=7, shuffle=shuffle)
+    parameters = {"k": 3, "refiner": "exchange", "block_size": 7}
+    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **parameters)
     release = aggregator.fit_transform(X)
-    assert_is_release(release, X, k=3, block_size=7)
+    assert_is_release(release, X, **parameters)
     assert list(release.map_partitions(len).compute()) == [1] * 15
 
 
 @pytest.mark.slow
 def test_the_table_of_the_user_is_left_alone(table):
     before = table.copy()
-    DaskTableAggregator(k=3, quasi_identifiers=NAMES).fit_transform(
+    DaskTableAggregator(k=3, quasi_identifiers=NAMES, refiner=None).fit_transform(
         dd.from_pandas(table, npartitions=3)
     )
     pd.testing.assert_frame_equal(table, before)
