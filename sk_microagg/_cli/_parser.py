@@ -80,7 +80,8 @@ class Parser(argparse.ArgumentParser):
         if message.startswith("unrecognized arguments: --"):
             unknown = message.split()[2].partition("=")[0]
             near = get_close_matches(unknown, self._options_of_commands(), n=1)
-            message += f" (did you mean {near[0]}?)" if near else ""
+            is_new = near and near[0] != unknown  # It may be an option of another command.
+            message += f" (did you mean {near[0]}?)" if is_new else ""
         # The usage has one line for each few options, and would hide the message.
         hint = f"{self.prog} --help {self.about_help}."
         self.exit(WRONG_USAGE, f"{self.prog}: error: {printable(message)}\n{hint}\n")
@@ -395,6 +396,12 @@ def _add_risk(parser: argparse.ArgumentParser) -> None:
         action=Once,
         metavar="COLUMN",
         help="sampling weights, taken from RELEASE if they are there: print population risks",
+    )
+    _add_names(
+        parser,
+        "--amounts",
+        "columns of ORIGINAL such as sales, compared or not: print how much of the sum of a class "
+        "one contributor has, and how well the largest value can be estimated",
     )
     parser.add_argument(
         "--unit",

@@ -38,6 +38,8 @@ from sk_microagg.files._table import Table, read_table
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._pairs import check_pair
+from sk_microagg.privacy._dominance import coarse_share
+from sk_microagg.privacy._p_percent import coarse_percent
 from sk_microagg.release._demands import RIGHT_THAT_OFTEN
 from sk_microagg.release._request import check_names, check_one_role
 from sk_microagg.release._summary import assumed_unknown
@@ -54,7 +56,8 @@ AS_TEXT = (
 
 
 ROLES = "quasi_identifiers", "sensitive", "unit", "weight"
-NAMED = *ROLES, "categorical", "ordinal", "date", "number"
+OF_VALUES = TypeError, ValueError  # what values of a wrong type, or bad ones, raise
+NAMED = *ROLES, "amounts", "categorical", "ordinal", "date", "number"
 
 
 def risk(options: Namespace) -> None:
@@ -67,13 +70,15 @@ def risk(options: Namespace) -> None:
     check_one_role(roles)
     columns = options.quasi_identifiers = _common_columns(original, release, options)
     declared = Declared.from_request(options)
-    declared.check_kinds([*columns, *options.sensitive], "compared")
+    check_names("amounts", options.amounts, original.cells.column_names)
+    declared.check_kinds([*columns, *options.sensitive, *options.amounts], "compared")
     tables = _Compared(original, release, options, declared)
     before, after, numeric = tables.before, tables.after, tables.numeric
     joint = _joint_anonymity(tables)
     sensitive = tables.values_of(options.sensitive, declared)
     unit = tables.values_of(roles["unit"]).get(options.unit)
     weight = tables.values_of(roles["weight"], declared).get(options.weight)
+    amounts = tables.values_of(options.amounts, declared, are_original=True)
     linkage, as_text = None, []
     # Before anything is printed, since the numbers may be bad.
     with bad_input_as_request_error():
@@ -84,8 +89,9 @@ def risk(options: Namespace) -> None:
             linkage = metrics.record_linkage(*pair, n_jobs=options.n_jobs, unit=unit)
             as_text = compared_as_text(tables.pairs, pair[0])
     classes = row_classes(after, "release")
-    with bad_input_as_request_error():
+    with bad_input_as_request_error(Option("weight", column=options.weight), OF_VALUES):
         in_population = population_facts(classes, weight, unit)
+    of_largest = facts_on_amounts(classes, amounts, unit)
     # An intruder may know the other columns of the release.
     others = {*columns, *options.sensitive, options.unit, options.weight}
     unchanged = release.as_text([name for name in release.cells.column_names if name not in others])
@@ -98,6 +104,7 @@ def risk(options: Namespace) -> None:
             "anonymity level": "{} before, {} after".format(*levels),
             **units_per_class(classes, unit),
             **in_population,
+            **of_largest,
             **joint,
             "unique rows": "{} before, {} after".format(*unique),
             **({"unchanged": ", ".join(map(shown, unchanged))} if len(unchanged.columns) else {}),
@@ -157,14 +164,16 @@ class _Compared:
                     numeric.append(name)
         return rows_correspond(before, after, numeric)
 
-    def values_of(self, columns: list, declared: Declared | None = None) -> pd.DataFrame:
+    def values_of(
+        self, columns: list, declared: Declared | None = None, are_original: bool = False
+    ) -> pd.DataFrame:
         """Values of some columns, from the release if they are there, otherwise from the original.
 
         Their kinds must be clear if something is `declared`; without, they do not matter.
         """
         values = {}
         for name in columns:
-            table = self._table_with(name)
+            table = self._table_with(name, are_original)
             values[name] = table.values([name], declared, is_strict=declared is not None)[name]
         return pd.DataFrame(values)
 
@@ -174,13 +183,13 @@ class _Compared:
         people = self._table_with(unit).as_text([unit])[unit]
         return self.release.as_text(self.options.quasi_identifiers), people
 
-    def _table_with(self, name: str) -> Table:
-        if name in self.release.cells.column_names:
+    def _table_with(self, name: str, is_original: bool = False) -> Table:
+        if name in self.release.cells.column_names and not is_original:
             return self.release
         if not self.are_in_order:
             text = (
-                "Column {name!r} is only in {original}, whose rows are in another order than those "
-                "of {release}."
+                "Column {name!r} is needed from {original}, whose rows are in another order than "
+                "those of {release}."
             )
             raise RequestError("other_order", text, name, name=name, **_paths(self.options))
         return self.original
@@ -331,6 +340,20 @@ def population_facts(classes: np.ndarray, weight: Any, unit: Any) -> dict:
         for words, risk in intruders.items()
     ]
     return {"population": lines}
+
+
+def facts_on_amounts(classes: np.ndarray, amounts: pd.DataFrame, unit: Any) -> dict:
+    """How much the largest contributors to classes reveal: the facts, as coarse as in a summary."""
+    shares, errors = [], []
+    for name, (_, values) in zip(map(shown, amounts), amounts.items(), strict=True):
+        with bad_input_as_request_error(Option("amounts", column=name), OF_VALUES):
+            share = coarse_share(metrics.dominance(classes, values, unit=unit))
+            error = coarse_percent(metrics.p_percent(classes, values, unit=unit))
+        shares.append(f"{name}: one contributor has at most {share:g} of a sum")
+        errors.append(
+            f"{name}: estimates of the largest value of a class are off by at least {error:g}%"
+        )
+    return {"dominance": shares, "p percent": errors} if shares else {}
 
 
 def units_per_class(classes: np.ndarray, unit: Any) -> dict:

@@ -79,7 +79,7 @@ def found_columns(typed: Mapping[str, Any], names: list[str]) -> dict:
     for parameter, given in typed.items():
         if given is None:
             found[parameter] = None
-        elif parameter in LISTS:
+        elif parameter in (*LISTS, "amounts"):
             listed = (name for text in given for name in _found(parameter, text, names))
             found[parameter] = list(dict.fromkeys(listed))
         elif parameter in SINGLE:

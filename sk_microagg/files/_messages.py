@@ -164,13 +164,15 @@ def one_line(error: BaseException) -> str:
 
 
 @contextmanager
-def bad_input_as_request_error(about: Option | None = None) -> Iterator[None]:
+def bad_input_as_request_error(
+    about: Option | None = None, errors: type[Exception] | tuple[type[Exception], ...] = ValueError
+) -> Iterator[None]:
     """Report bad input in the words of the estimators, after the parameter that it is about."""
     try:
         yield
     except RequestError:
         raise
-    except ValueError as error:
+    except errors as error:
         text = "{why}" if about is None else "{about}: {why}"
         raise RequestError("bad_input", text, about=about, why=one_line(error)) from error
 

@@ -99,7 +99,7 @@ class Dominance(AmountConstraint):
 
     def told(self, figure: float) -> float:
         # With the mean that is released, an exact share would be the value of one company.
-        return min(_rounded_up(figure), self.share)
+        return min(coarse_share(figure), self.share)
 
     def in_words(self, figure: float) -> str:
         whose = "one contributor has" if self.n == 1 else f"{self.n} contributors have"
@@ -113,10 +113,11 @@ class Dominance(AmountConstraint):
     def why_impossible(self, figure: float, column: str) -> str:
         whose = "one contributor has" if self.n == 1 else f"{self.n} contributors have"
         return (
-            f"share={self.share} must be at least {_rounded_up(figure):g}: {whose} up to that much "
-            f"of the sum of the {column}."
+            f"share={self.share} must be at least {coarse_share(figure):g}: {whose} up to that "
+            f"much of the sum of the {column}."
         )
 
 
-def _rounded_up(share: float) -> float:
+def coarse_share(share: float) -> float:
+    """An upper bound that is told instead of a share."""
     return round(ceil(share / STEP - ROUNDING) * STEP, 1)

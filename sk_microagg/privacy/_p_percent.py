@@ -91,7 +91,7 @@ class PPercent(AmountConstraint):
         return figure >= 2 * self.p
 
     def told(self, figure: float) -> float:
-        return max(_rounded_down(figure), self.p)
+        return max(coarse_percent(figure), self.p)
 
     def in_words(self, figure: float) -> str:
         return (
@@ -104,12 +104,13 @@ class PPercent(AmountConstraint):
 
     def why_impossible(self, figure: float, column: str) -> str:
         return (
-            f"p={self.p} must be at most {_rounded_down(figure):g}: the sum of the {column}, less "
+            f"p={self.p} must be at most {coarse_percent(figure):g}: the sum of the {column}, less "
             "the second largest value, is the largest one to within little more than that."
         )
 
 
-def _rounded_down(percent: float) -> float:
+def coarse_percent(percent: float) -> float:
+    """A lower bound that is told instead of a percent."""
     if not 0 < percent < inf:
         return percent
     unit = 10.0 ** floor(log10(percent))

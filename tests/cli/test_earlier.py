@@ -61,7 +61,7 @@ def test_errors(run, years, tmp_path):
     pd.read_csv(release).sample(frac=1.0, random_state=0).to_csv(shuffled, index=False)
     outcome = run("risk", *later, "--unit", "id", "--earlier", original, shuffled)
     assert (outcome.code, outcome.out) == (1, "")
-    assert "Column 'id' is only in" in outcome.err
+    assert "Column 'id' is needed from" in outcome.err
     other = tmp_path / "other.csv"
     pd.read_csv(original).rename(columns={"age": "years"}).to_csv(other, index=False)
     outcome = run("risk", *later, "--unit", "id", "--earlier", other, other)

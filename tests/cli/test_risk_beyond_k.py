@@ -159,7 +159,9 @@ def test_no_other_column(fails, visits, release):
 
 def test_units_of_a_shuffled_release(fails, visits, shuffled):
     line = fails("risk", visits, shuffled, *COLUMNS, "--unit", "patient")
-    message = f"Column 'patient' is only in {visits}, whose rows are in another order than those of"
+    message = (
+        f"Column 'patient' is needed from {visits}, whose rows are in another order than those of"
+    )
     assert line == f"{message} {shuffled}."
 
 
