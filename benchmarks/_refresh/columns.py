@@ -8,7 +8,7 @@ from _train_tables import DIAZ_MODELS, DIAZ_PUBLISHED
 from _train_tables import NAMES as TRAIN_NAMES
 from _train_tables import TABLES as TRAIN_TABLES
 
-from _refresh.formats import cells_by, note, percent, seconds, signed
+from _refresh.formats import cells_by, note, percent, seconds, signed, spaced
 from _refresh.pages import Table
 
 METHODS_OF_MIXED = {
@@ -50,6 +50,27 @@ def mixed_columns(kept):
 
 def shares_of(by_column):
     return [f"{share:.1f}" for share in by_column.values()]
+
+
+METHODS_OF_GENERALIZED = {
+    "KAIM": "``KAIM()``",
+    "overlapping": '``TableAggregator(numbers="interval", categories="generalize")``',
+    "disjoint": 'the same with ``intervals="disjoint"``',
+}
+
+
+def generalized(kept):
+    """Return releases without l-diversity, and with it."""
+    found = cells_by(kept["results"]["cells"], "method", "l")
+    smallest, largest = sorted({diversity for _, diversity in found})
+    rows = []
+    for name, words in METHODS_OF_GENERALIZED.items():
+        free, diverse = found[name, smallest], found[name, largest]
+        row = [words, percent(free["iloss_percent"]), spaced(free["classes"])]
+        row += [spaced(free["classes_of_one_salary"]), percent(diverse["iloss_percent"])]
+        rows.append([*row, spaced(diverse["classes"]), spaced(diverse["classes_of_one_salary"])])
+    titles = ["release", "ILossRate", "classes", "of one salary", f"ILossRate, l = {largest}"]
+    return Table([*titles, "classes", "of one salary"], rows, note(kept))
 
 
 METHODS_OF_KAIM = {

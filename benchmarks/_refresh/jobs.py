@@ -89,6 +89,7 @@ JOBS = {
     "front": Job("front.py", "", 1, plot="front.png"),
     "how_long": Job("how_long.py", "", 2, drop=("seconds", "runs", "peak_mb")),
     "mixed": Job("mixed.py", f"--hierarchies {DATA}/adult_hierarchies", 2, plot="mixed.png"),
+    "generalized": Job("generalized.py", None, None, f"--hierarchies {DATA}/adult_hierarchies", 2),
     "kaim": Job("kaim.py", f"--hierarchies {DATA}/adult_hierarchies", 6, plot="kaim.png"),
     "beyond_k": Job("beyond_k.py", "", 2),
     "beyond_k_builders": Job("beyond_k.py", "--builders", 2, plot="beyond_k.png"),

@@ -18,6 +18,7 @@ TABLES = {
     "how_long": ("how_long", losses.how_long),
     "mixed": ("mixed", columns.mixed),
     "mixed_columns": ("mixed", columns.mixed_columns),
+    "generalized": ("generalized", columns.generalized),
     "kaim": ("kaim", columns.kaim),
     "beyond_k": ("beyond_k", losses.beyond_k),
     "series": ("series", losses.series),

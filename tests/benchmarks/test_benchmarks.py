@@ -2,17 +2,19 @@ import json
 import subprocess
 import sys
 from importlib import import_module
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import _speed
 import beyond_k
 import constraints
 import disclosure
+import generalized
 import how_long
 import kaim
 import mixed
 import numpy as np
+import pandas as pd
 import pipelines
 import pytest
 import refiners
@@ -431,6 +433,31 @@ def test_mixed_benchmark_compares_releases(tmp_path, data_folder, monkeypatch):
     # A value that is true of the whole group is its mode.
     for name, share in generalized["kept_percent_of"].items():
         assert generalized["unchanged_percent_of"][name] <= share
+
+
+@end_to_end
+def test_generalized_benchmark_counts_classes_and_overlaps(tmp_path, data_folder, monkeypatch):
+    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
+    options = ["--every", "40", "--hierarchies", data_folder / "adult_hierarchies"]
+    _, results = run("generalized.py", *options, "--json", tmp_path / "results.json")
+    found = {(cell["method"], cell["l"]): cell for cell in results["cells"]}
+    assert list(found) == [*product(generalized.METHODS, (1, 2))]
+    for (method, l_diversity), cell in found.items():
+        assert cell["smallest_class"] >= 5
+        assert (cell["classes_of_one_salary"] == 0) == (l_diversity == 2)
+        assert (cell["overlaps"] == 0) == (method == "disjoint")
+    losses = [found[method, 2]["iloss_percent"] for method in generalized.METHODS]
+    assert losses[1] < losses[0] < losses[2]
+
+
+def test_overlaps_of_a_release_are_counted():
+    table = pd.DataFrame({"age": [20, 30, 40, 50], "town": ["a", "b", "b", "c"]})
+    release = pd.DataFrame({"age": ["[20, 30]"] * 2 + ["[35, 50]"] * 2, "town": ["*"] * 4})
+    assert generalized.overlaps(table, release) == 0
+    assert generalized.overlaps(table, release.assign(town=["*", "*", "b", "*"])) == 1
+    touching = ["20", "[20, 40]", "[20, 40]", "[45, 50]"]
+    assert generalized.overlaps(table, release.assign(age=touching)) == 1
+    assert len(generalized.classes_of(release, table["town"])) == 2
 
 
 @end_to_end
