@@ -94,6 +94,7 @@ JOBS = {
     "beyond_k": Job("beyond_k.py", "", 2),
     "beyond_k_builders": Job("beyond_k.py", "--builders", 2, plot="beyond_k.png"),
     "homogeneity": Job("beyond_k.py", "--homogeneity", 1),
+    "constraints": Job("constraints.py", None, None, "--only-business", 2),
     "cuts": Job("scale.py", "--parts cuts", 10),
     "growth": Job("scale.py", "--parts growth --n 100000 1000000 --jobs 1", 4),
     "dask": Job(
@@ -121,7 +122,6 @@ JOBS = {
 
 # Scripts that no job runs, and why.
 NOT_RUN = {
-    "constraints.py": "no page quotes its figures: it watches what constraints cost in time",
     "limits.py": "no page quotes its figures: it watches time limits and Ctrl-C",
     "many_values.py": "the guide quotes one run, with and without codes: it takes half an hour",
     "refresh.py": "runs the others",

@@ -223,3 +223,12 @@ def storage(results):
     cell = next(cell for cell in results["cells"] if cell["refiner"] == "none")
     per_row = 2 * (8 * N_COLUMNS + BYTES_IN_TRANSIT)
     return (per_row * N_CORES / core_microseconds(cell) / 1e3,)
+
+
+def business(results):
+    """Return the groups of MDAV, those that one company dominates, and how much less is lost."""
+    cells = [cell for cell in results["business"] if cell["k"] == 3]
+    dominated = [cell for cell in cells if cell["constraint"] == "dominance"]
+    ours, merged = (sum(cell[f"{name}_percent"] for cell in cells) for name in ("loss", "merged"))
+    counts = [cell["n_violating"] for cell in dominated]
+    return [dominated[0]["n_built"], *counts, 100 * (1 - ours / merged)]
