@@ -215,7 +215,7 @@ def propensity_ratio(pair: Pair, random: RandomState) -> float:
     """
     rows = draw_records(len(pair.original), MOST_ROWS, random)
     tables = [
-        points.matrix.toarray() if isinstance(points, SparsePoints) else points
+        points.routing.toarray() if isinstance(points, SparsePoints) else points
         for points in (pair.points(rows), pair.released_points(rows))
     ]
     seed = random.randint(LARGEST_SEED)

@@ -1,6 +1,7 @@
 """Utility in a report: moments, correlations, resemblance and regressions."""
 
 import json
+import tracemalloc
 from importlib.resources import files
 
 import jsonschema
@@ -10,7 +11,7 @@ import pytest
 from marks import in_one_case
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg.metrics._pairs import Pair
+from sk_microagg.metrics._pairs import MixedPair, Pair
 from sk_microagg.report import make_report
 from sk_microagg.report._attacks import due_to_release, wilson, with_interval
 from sk_microagg.report._utility import (
@@ -141,6 +142,17 @@ def test_a_release_that_looks_like_the_original_has_a_ratio_of_about_one():
     release = MicroAggregator(k=40, refiner=None).fit_transform(X)
     other = propensity_ratio(Pair(X, release), draws)
     assert 0.5 < alike < 1.7 < other
+
+
+def test_resemblance_of_codes_takes_no_column_per_code():
+    codes = np.repeat([f"{number:05d}" for number in range(800)], 5)
+    table = pd.DataFrame({"zip": codes, "town": np.random.RandomState(0).permutation(codes)})
+    pair = MixedPair(table, table.assign(zip=codes[0]))
+    tracemalloc.start()
+    assert propensity_ratio(pair, np.random.RandomState(0)) > 5
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30e6
 
 
 def test_wilson_intervals():
