@@ -61,7 +61,10 @@ DATE = r"^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})"
 
 def warn_of_columns(plan: Any, progress: Any) -> None:
     """Warn of columns that may identify people, and of people with several rows."""
-    warn_of_identifiers(identifiers(plan.table, plan.roles.unchanged), progress)
+    # A measurement that is declared sensitive is assumed to be unknown; a name may be a mistake.
+    measured = [name for name in plan.roles.sensitive if _are_measured(plan.table.known(name))]
+    others = [name for name in plan.roles.unchanged if name not in measured]
+    warn_of_identifiers(identifiers(plan.table, others), progress)
     warn_of_free_text(plan.table, plan.roles.unchanged, progress)
     for column in plan.known:
         if is_number_of_people(column):

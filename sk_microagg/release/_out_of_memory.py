@@ -255,10 +255,11 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
 
 def _warn_of_columns(frame: Any, roles: TableRoles, progress: Any) -> None:
     counts = count_on_dask(frame, [*roles.unchanged, *roles.dropped])
-    identifiers = [name for name in roles.unchanged if is_identifier(*counts[name])]
-    warn_of_identifiers(identifiers, progress)
+    measured = {name for name in counts if frame.dtypes[name].kind in "bfmM"}
+    others = [name for name in roles.unchanged if name not in measured & {*roles.sensitive}]
+    warn_of_identifiers([name for name in others if is_identifier(*counts[name])], progress)
     if roles.unit is None:
-        names = [name for name in roles.dropped if frame.dtypes[name].kind not in "bfmM"]
+        names = [name for name in roles.dropped if name not in measured]
         warn_of_several_rows(several_rows_on_dask(counts, names), progress)
 
 

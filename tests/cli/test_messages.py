@@ -123,6 +123,17 @@ def test_warnings(run, write, tmp_path, monkeypatch):
     ]
 
 
+def test_only_names_are_warned_of_among_sensitive_columns(run, write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{20 + i % 7},P{i},{i}.5" for i in range(60)]
+    write("t.csv", "\n".join(["age,name,cost", *rows, ""]))
+    outcome = run("anonymize", "t.csv", "o.csv", "--sensitive", "name,cost")
+    assert outcome.err == (
+        "sk-microagg: warning: column 'name' comes out unchanged, with a different value in almost "
+        "every row; use --drop, or name it in --quasi-identifiers\n"
+    )
+
+
 @pytest.mark.parametrize("command", ["anonymize", "risk"])
 def test_a_separator_that_has_no_effect(fails, write, tmp_path, command):
     path = write("t.tsv", TABLE.replace(",", "\t"))
