@@ -77,7 +77,7 @@ ON_PAGES = """function measure(page, width) {
       const before = next.previousElementSibling;
       if (pagesOf(before).at(-1) !== pagesOf(next)[0]) torn.push(before.textContent.slice(0, 40));
     }
-    for (const text of page.querySelectorAll("p, li")) {
+    for (const text of page.querySelectorAll("p, li, tr")) {
       if (new Set(pagesOf(text)).size > 1) torn.push(text.textContent.slice(0, 40));
     }
   }
@@ -128,9 +128,10 @@ def reports(tmp_path_factory, small_attacks):
     search = IteratedLocalSearch(max_iter=30)
     aggregator = MicroAggregator(k=3, refiner=search, random_state=0)
     release = aggregator.fit_transform(table)
-    numbers = make_report(aggregator, table, release, title=f"Report on {long_name}").save(
-        folder / "numbers.html"
-    )
+    formula = f"`cost in $ or $` ~ `{long_name}` + `<script>throw 1</script>`"
+    title = f"Report on {long_name}"
+    report = make_report(aggregator, table, release, title=title, analysis=formula)
+    numbers = report.save(folder / "numbers.html")
     table = pd.DataFrame(
         {
             "age": rng.randint(90, size=60),
