@@ -40,7 +40,7 @@ from sk_microagg._utils._tables import (
 )
 from sk_microagg._utils._typing import TableLike
 from sk_microagg.encoding._frames import is_missing
-from sk_microagg.generalization._generalizer import loss_of_release, releases_intervals
+from sk_microagg.generalization._generalizer import releases_intervals
 from sk_microagg.metrics import (
     UnchangedUniqueness,
     attribute_changes,
@@ -58,7 +58,7 @@ from sk_microagg.metrics._pairs import MixedPair
 from sk_microagg.report._attacks import measure_attacks
 from sk_microagg.report._scenario import IdentityRisks
 from sk_microagg.report._sensitive import facts_beyond_k, within_strata
-from sk_microagg.report._utility import analyze, measure_utility, rounded, step_above
+from sk_microagg.report._utility import analyze, measure_utility, rounded_above, step_above
 
 
 class Facts(SimpleNamespace):
@@ -147,9 +147,10 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
         losses, mixed = measure_any_kind(pair, estimator, kinds, units)
     else:
         losses, numbers = measure_numbers(pair)
-    loss = float(loss_of_release(estimator))
+    # Of a generalized release, the loss is the mean over cells: its exact variance is not told.
+    loss, step = float(np.mean(losses)), step_above(1 / len(columns[0]))
     if pair is not None:
-        loss, losses = losses_in_steps(loss, losses, pair)
+        loss, losses, step = losses_in_steps(estimator.information_loss_, losses, pair)
     # Finding equal rows takes time: it is done once, not once per metric.
     classes = row_classes(release, "release") if pair is None else pair.classes
     class_sizes = np.bincount(classes)
@@ -175,6 +176,7 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
         level=int(class_sizes.min()),
         n_distinct=len(class_sizes),
         loss=loss,
+        loss_step=step,
         column_losses=losses,
         unique_before=share_of_people(_is_unique(original), units),
         unique_after=share_of_people(_is_unique(classes), units),
@@ -375,7 +377,7 @@ def _shares(masks, units):
 def losses_in_steps(loss, losses, pair):
     """The loss and those of columns, in steps of what they change if a number is wrongly guessed.
 
-    A guess may be wrong by a tenth of a deviation. A loss that is not 0 is at least a step.
+    A guess may be wrong by a tenth of a deviation. Losses are rounded up; the last is the step.
     """
     changes = np.zeros(len(losses))
     for j, (values, released, is_line) in enumerate(pair.columns()):
@@ -385,11 +387,9 @@ def losses_in_steps(loss, losses, pair):
             changes[j] = 2 * INTERVAL * np.abs(slopes[known]).max() / (spread * known.sum())
     # If all columns weigh the same, each change counts as that of one of them.
     of_all = changes.max() / (len(losses) if isclose(np.mean(losses), loss) else 1)
-    found = [
-        min(max(rounded(one, step), step), 1.0) if one else 0.0
-        for one, step in zip([loss, *losses], map(step_above, [of_all, *changes]), strict=True)
-    ]
-    return found[0], np.array(found[1:])
+    steps = [*map(step_above, [of_all, *changes])]
+    found = np.minimum([*map(rounded_above, [loss, *losses], steps)], 1.0)
+    return float(found[0]), found[1:], steps[0]
 
 
 def measure_numbers(pair):

@@ -21,6 +21,7 @@ from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, Note, draw_colum
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.plotting._partition_display import ReleasedGroups
 from sk_microagg.plotting._search_displays import CertificateDisplay, ConvergenceDisplay, losses_of
+from sk_microagg.report._utility import rounded_above
 
 # More columns and steps would make the file large and show nothing more.
 MOST_PANELS, MOST_STEPS = 24, 300
@@ -28,7 +29,7 @@ ON_FIRST_PAGE = 3
 
 COLORS = {INK: "var(--ink)", SOFT: "var(--soft)", FILL: "var(--area)", BLUE: "var(--accent)"}
 PANEL, PICTURE = (2.7, 1.9), (4.2, 3.1)
-LONGEST_TITLE = 28  # characters that fit above a panel
+LONGEST_TITLE = 24  # characters that fit above a panel
 STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.linewidth": 0.6, "path.simplify": True}
 
 
@@ -98,17 +99,20 @@ def draw_groups(release: Any, k: Any) -> SimpleNamespace | None:
     return SimpleNamespace(picture=picture, n_shown=len(groups.points), n_groups=groups.n_groups)
 
 
-def draw_search(trace, total):
-    """Draw the loss over the time of a search."""
-    display = ConvergenceDisplay(trace=_some_rows(trace), total=total)
+def draw_search(trace, total, step):
+    """Draw the loss over the time of a search, in steps."""
+    trace = _some_rows(trace)
+    losses = rounded_above(trace[:, 2] / total, step)
+    display = ConvergenceDisplay(trace=np.column_stack([trace[:, :2], losses]), total=1.0)
     picture = _as_svg(display.plot, PICTURE, "Information loss over the time of the search")
     return SimpleNamespace(picture=picture, is_falling=bool(np.all(np.diff(trace[:, 2]) <= 0)))
 
 
-def draw_certificate(certificate, estimator):
-    """Draw the loss of the search and the bound of the proof over time."""
+def draw_certificate(certificate, estimator, step):
+    """Draw the loss of the search, in steps, and the bound of the proof over time."""
+    seconds, losses = _some_rows(losses_of(estimator, certificate.loss)).T
     display = CertificateDisplay(
-        loss_trace=_some_rows(losses_of(estimator, certificate.loss)),
+        loss_trace=np.column_stack([seconds, rounded_above(losses, step)]),
         bound_trace=_some_rows(certificate.trace),
     )
     return _as_svg(display.plot, PICTURE, "Information loss and proven lower bound over time")

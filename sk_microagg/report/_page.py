@@ -6,11 +6,13 @@ value is missing where the words are a bound because the share stands for a few 
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+import numpy as np
 
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import (
@@ -31,6 +33,7 @@ from sk_microagg.report._attacks import Told
 from sk_microagg.report._figures import draw_certificate, draw_columns, draw_groups, draw_search
 from sk_microagg.report._recipe import describe, describe_parameter, recipe_of
 from sk_microagg.report._scenario import INTRUDERS
+from sk_microagg.report._utility import rounded_above
 
 FILTERS: dict[str, Any] = {
     "at_most": at_most,
@@ -77,9 +80,19 @@ def contents_of(estimator, facts, about, certificate):
         "facts": facts,
         "verdicts": [*verdicts_of(facts), *_verdicts_by_threshold(facts)],
         "method": dict(method_of(estimator, facts)),
-        "certificate": certificate,
+        "certificate": certificate and _in_steps(certificate, facts),
         "recipe": recipe_of(estimator, facts.beyond_k, about["command"]),
     }
+
+
+def _in_steps(certificate, facts):
+    """A certificate that is as true, and tells no more of the loss than the rest of the report."""
+    bound, *bounds = -rounded_above(
+        -np.r_[certificate.bound, certificate.trace[:, 1]], facts.loss_step
+    )
+    trace = np.column_stack([certificate.trace[:, 0], bounds])
+    loss = bound if certificate.gap == 0 and bound else facts.loss
+    return replace(certificate, loss=float(loss), bound=float(bound), trace=trace)
 
 
 def render(X, release, estimator, contents, categorical=(), units=None):
@@ -88,7 +101,7 @@ def render(X, release, estimator, contents, categorical=(), units=None):
     `categorical` are the numbers of columns of categories, and `units` says who each record belongs
     to.
     """
-    trace = trace_of(estimator)
+    trace = trace_of(estimator) if estimator.information_loss_ else None
     facts, certificate = contents["facts"], contents["certificate"]
     return (
         _environment()
@@ -96,12 +109,15 @@ def render(X, release, estimator, contents, categorical=(), units=None):
         .render(
             **contents,
             intruders=INTRUDERS,
-            certificate_picture=certificate and draw_certificate(certificate, estimator),
+            certificate_picture=certificate
+            and draw_certificate(certificate, estimator, facts.loss_step),
             columns=draw_columns(
                 X, release, facts.names, facts.k, facts.column_losses, categorical, units
             ),
             groups=draw_groups(release, facts.k),
-            search=None if trace is None else draw_search(trace, total_of(estimator, trace)),
+            search=None
+            if trace is None
+            else draw_search(trace, total_of(estimator, trace), facts.loss_step),
         )
     )
 

@@ -128,6 +128,11 @@ def rounded(value: float, step: float) -> float:
     return float(value) if step == 0 else round(value / step) * step
 
 
+def rounded_above(values: Any, step: float) -> Any:
+    """Values as multiples of a step that are not below them; 0 stands for no rounding."""
+    return np.round(np.ceil(np.divide(values, step) - 1e-9) * step, 12) if step else values
+
+
 def written(value: float, step: float) -> str:
     """A multiple of a step with no more decimals than the step."""
     decimals = 0 if step == 0 else max(-int(np.floor(log10(step) + 1e-9)), 0)

@@ -1,8 +1,10 @@
 """Figures of a report, for an intruder who knows all records but one value."""
 
 import json
+import re
 from copy import copy
 from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,8 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from sk_microagg import MicroAggregator, TableAggregator
-from sk_microagg.metrics import _attribute_inference
-from sk_microagg.report import _facts, _report, _utility, make_report
+from sk_microagg.metrics import Certificate, _attribute_inference
+from sk_microagg.report import _facts, _page, _report, _utility, make_report
 from sk_microagg.report._utility import _moments, analyze
 
 # Changes of the unknown value that are tried, in standard deviations of its column.
@@ -125,13 +127,19 @@ def loss_of(X, release):
     return np.mean(((X - release) ** 2).sum() / ((X - X.mean()) ** 2).sum())
 
 
-def figures_of(aggregator, X, release, change=0.0):
-    """Figures of a report that are the same in all reports, and those that are drawn."""
+def changed(aggregator, X, release, change):
+    """What the intruder makes a report of, who changes the value by so many deviations."""
     X = X.copy()
     X.iloc[0, 0] += change * X["y"].std()
     # A report has the loss from the estimator, which the intruder computes again.
     aggregator = copy(aggregator)
     aggregator.information_loss_ = loss_of(X, release)
+    return aggregator, X
+
+
+def figures_of(aggregator, X, release, change=0.0):
+    """Figures of a report that are the same in all reports, and those that are drawn."""
+    aggregator, X = changed(aggregator, X, release, change)
     report = make_report(aggregator, X, release, analysis="y ~ a + b", scenario={}).to_dict()
     drawn = [report["utility"].pop("propensity_ratio"), report.pop("attacks")]
     return dict(leaves(report)), dict(leaves(drawn))
@@ -154,6 +162,34 @@ def widths_of(*arguments):
 def fast(monkeypatch):
     monkeypatch.setattr(_report, "render", lambda *_, **__: "")
     monkeypatch.setattr(_attribute_inference, "N_TREES", 5)
+
+
+@pytest.mark.slow
+def test_pictures_and_proofs_tell_no_more_of_the_loss(monkeypatch):
+    monkeypatch.setattr(_facts, "measure_attacks", lambda *_: None)
+    monkeypatch.setattr(_utility, "propensity_ratio", lambda *_: 1.0)
+    monkeypatch.setattr(_page, "draw_groups", lambda *_: None)
+    nothing = SimpleNamespace(pictures=[], most_changed=[], notes=[], n_left_out=0)
+    monkeypatch.setattr(_page, "draw_columns", lambda *_: nothing)
+    for place, aggregator, X, release in releases(2, range(2)):
+        told = {}
+        for change in (0.0, -0.05, 0.05):
+            estimator, table = changed(aggregator, X, release, change)
+            loss = estimator.information_loss_
+            # Search and proof, which the intruder can repeat, end with these.
+            estimator.refiner_ = SimpleNamespace(
+                trace_=np.array([[0, 0, loss + 0.1], [9, 1, loss]])
+            )
+            estimator.sse_ = loss
+            bounds = np.array([[0.5, 0.01], [1, loss - 0.02]])
+            proof = Certificate(loss, loss - 0.02, bounds, aggregator.k)
+            html = make_report(estimator, table, release, certificate=proof).to_html()
+            told[change] = re.findall(
+                r"<figure.*?</figure>|[^>]*bove the optimum.*?</p>", html, re.S
+            )
+            assert len(told[change]) >= 3
+        # One may lie beyond a step, the other does not.
+        assert told[0.0] in (told[-0.05], told[0.05]), place
 
 
 @pytest.fixture

@@ -89,10 +89,9 @@ def test_facts_of_numbers(path, report, searched, release):
     assert page.row("k achieved") == ["4", "requested: 4"]
     smallest = searched.group_sizes_.min()
     assert page.row("Groups") == [str(searched.n_groups_), f"smallest: {smallest} records"]
-    # Rounded to what a wrong guess at a number changes.
-    assert in_percent(page.row("Information loss")[0]) == pytest.approx(
-        100 * searched.information_loss_, abs=0.3
-    )
+    # Rounded up to what a wrong guess at a number changes.
+    loss = in_percent(page.row("Information loss")[0]) - 100 * searched.information_loss_
+    assert 0 <= loss <= 0.3
     assert page.row("Groups built by") == ["mdav"]
     assert page.row("Groups refined by") == ["IteratedLocalSearch(max_iter=50)"]
     assert page.row("Columns scaled by") == ["StandardScaler()"]
@@ -214,8 +213,9 @@ def test_extreme_values_leave_no_mark_on_the_pictures(path, searched, release):
     def pictures(table):
         make_report(searched, table, release).save(path)
         html = path.read_text(encoding="utf-8")
-        # Which of them are also on the first page depends on the losses.
-        return re.findall(r"<svg [^>]*><g.*?</svg>", html, flags=re.DOTALL)
+        # Which of them are also on the first page depends on the losses, as the steps of these do.
+        found = re.findall(r"<svg [^>]*><g.*?</svg>", html, flags=re.DOTALL)
+        return [one for one in found if "over the time of the search" not in one]
 
     extreme = PATIENTS.copy()
     for name in extreme:
