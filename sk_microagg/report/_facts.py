@@ -178,8 +178,8 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
         loss=loss,
         loss_step=step,
         column_losses=losses,
-        unique_before=share_of_people(_is_unique(original), units),
-        unique_after=share_of_people(_is_unique(classes), units),
+        unique_before=share_of_people(np.bincount(original)[original] == 1, units),
+        unique_after=share_of_people(class_sizes[classes] == 1, units),
         missing=_missing_in_words(columns, units, fewest_records(estimator.k)),
         homogeneous=None if unchanged is None else _homogeneous(release, unchanged),
         numbers=numbers,
@@ -323,11 +323,6 @@ def _technique(estimator, kind, has_weights):
         return f"{most} of the group"
     number = getattr(estimator, "numbers", "mean")
     return f"{'weighted ' if has_weights and number == 'mean' else ''}{number} of the group"
-
-
-def _is_unique(classes):
-    """Whether the class of each record has no other one."""
-    return np.bincount(classes)[classes] == 1
 
 
 def _missing_in_words(columns, units, fewest):

@@ -24,8 +24,7 @@ from sk_microagg.plotting._search_displays import CertificateDisplay, Convergenc
 from sk_microagg.report._utility import rounded_above
 
 # More columns and steps would make the file large and show nothing more.
-MOST_PANELS, MOST_STEPS = 24, 300
-ON_FIRST_PAGE = 3
+MOST_PANELS, ON_FIRST_PAGE, MOST_STEPS = 24, 3, 300
 
 COLORS = {INK: "var(--ink)", SOFT: "var(--soft)", FILL: "var(--area)", BLUE: "var(--accent)"}
 PANEL, PICTURE = (2.7, 1.9), (4.2, 3.1)
@@ -101,20 +100,18 @@ def draw_groups(release: Any, k: Any) -> SimpleNamespace | None:
 
 def draw_search(trace, total, step):
     """Draw the loss over the time of a search, in steps."""
-    trace = _some_rows(trace)
-    losses = rounded_above(trace[:, 2] / total, step)
-    display = ConvergenceDisplay(trace=np.column_stack([trace[:, :2], losses]), total=1.0)
+    trace = _some_rows(trace) / [1.0, 1.0, total]
+    trace[:, 2] = rounded_above(trace[:, 2], step)
+    display = ConvergenceDisplay(trace=trace, total=1.0)
     picture = _as_svg(display.plot, PICTURE, "Information loss over the time of the search")
     return SimpleNamespace(picture=picture, is_falling=bool(np.all(np.diff(trace[:, 2]) <= 0)))
 
 
 def draw_certificate(certificate, estimator, step):
     """Draw the loss of the search, in steps, and the bound of the proof over time."""
-    seconds, losses = _some_rows(losses_of(estimator, certificate.loss)).T
-    display = CertificateDisplay(
-        loss_trace=np.column_stack([seconds, rounded_above(losses, step)]),
-        bound_trace=_some_rows(certificate.trace),
-    )
+    losses = _some_rows(losses_of(estimator, certificate.loss))
+    losses[:, 1] = rounded_above(losses[:, 1], step)
+    display = CertificateDisplay(loss_trace=losses, bound_trace=_some_rows(certificate.trace))
     return _as_svg(display.plot, PICTURE, "Information loss and proven lower bound over time")
 
 

@@ -12,8 +12,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._utils._formatting import (
     at_most,
@@ -48,12 +46,8 @@ FILTERS: dict[str, Any] = {
 # What fits on the page, whatever the table.
 MOST_NAMES, LONGEST_NAME = 8, 48
 
-CHANGES = ("mean", "lower_quartile", "median", "upper_quartile")
-
 # The version of the document; grows with every change after which a program might fail.
 VERSION = 1
-
-QUOTES = "'\""
 
 GENERALIZED = (
     "Generalization: in each column, a group is released as the smallest category or interval that "
@@ -87,38 +81,26 @@ def contents_of(estimator, facts, about, certificate):
 
 def _in_steps(certificate, facts):
     """A certificate that is as true, and tells no more of the loss than the rest of the report."""
-    bound, *bounds = -rounded_above(
-        -np.r_[certificate.bound, certificate.trace[:, 1]], facts.loss_step
-    )
-    trace = np.column_stack([certificate.trace[:, 0], bounds])
-    loss = bound if certificate.gap == 0 and bound else facts.loss
+    step, trace = facts.loss_step, certificate.trace.copy()
+    loss, bound = rounded_above(certificate.loss, step), -rounded_above(-certificate.bound, step)
+    trace[:, 1] = -rounded_above(-trace[:, 1], step)
+    loss = bound if certificate.gap == 0 and bound else loss
     return replace(certificate, loss=float(loss), bound=float(bound), trace=trace)
 
 
 def render(X, release, estimator, contents, categorical=(), units=None):
-    """The report as HTML.
-
-    `categorical` are the numbers of columns of categories, and `units` says who each record belongs
-    to.
-    """
+    """The report as HTML; for the last two, see `draw_columns`."""
     trace = trace_of(estimator) if estimator.information_loss_ else None
     facts, certificate = contents["facts"], contents["certificate"]
-    return (
-        _environment()
-        .get_template("report.html")
-        .render(
-            **contents,
-            intruders=INTRUDERS,
-            certificate_picture=certificate
-            and draw_certificate(certificate, estimator, facts.loss_step),
-            columns=draw_columns(
-                X, release, facts.names, facts.k, facts.column_losses, categorical, units
-            ),
-            groups=draw_groups(release, facts.k),
-            search=None
-            if trace is None
-            else draw_search(trace, total_of(estimator, trace), facts.loss_step),
-        )
+    step, losses = facts.loss_step, facts.column_losses
+    page = _environment().get_template("report.html")
+    return page.render(
+        **contents,
+        intruders=INTRUDERS,
+        certificate_picture=certificate and draw_certificate(certificate, estimator, step),
+        columns=draw_columns(X, release, facts.names, facts.k, losses, categorical, units),
+        groups=draw_groups(release, facts.k),
+        search=None if trace is None else draw_search(trace, total_of(estimator, trace), step),
     )
 
 
@@ -247,7 +229,7 @@ def short(name):
     """A name that may be long; a quote at its end stays."""
     if len(name) <= LONGEST_NAME:
         return name
-    end = f"…{name[-1]}" if name[-1] in QUOTES else "…"
+    end = f"…{name[-1]}" if name[-1] in "'\"" else "…"
     return name[: LONGEST_NAME - len(end)] + end
 
 
@@ -401,17 +383,16 @@ def _risk(facts: Any) -> dict[str, Any]:
 def _attacks(attacks: Any) -> Any:
     for attack in (*attacks.guesses, *attacks.sensitive, *attacks.compared.attacks):
         yield {
-            name: {"text": found.text, "interval": found.interval}
-            if isinstance(found, Told)
-            else found
-            for name, found in attack._asdict().items()
+            name: {"text": one.text, "interval": one.interval} if isinstance(one, Told) else one
+            for name, one in attack._asdict().items()
         }
 
 
 def _utility(facts: Any) -> dict[str, Any]:
     numbers = [] if facts.numbers is None else zip(facts.names, facts.numbers.changes, strict=True)
+    places = "mean", "lower_quartile", "median", "upper_quartile"
     changes = [
-        {"name": name} | {each: signed(change[f"{each}_change"], decimals=1) for each in CHANGES}
+        {"name": name} | {each: signed(change[f"{each}_change"], decimals=1) for each in places}
         for name, change in numbers
     ]
     return {**asdict(facts.utility), "changes": changes}

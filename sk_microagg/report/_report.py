@@ -37,8 +37,6 @@ from sk_microagg.report._facts import collect_facts
 from sk_microagg.report._page import contents_of, document_of, render
 from sk_microagg.report._scenario import Scenario
 
-JSON = ".json"
-
 # Nothing in a sandbox can run. Its style does not affect the notebook, nor the other way round.
 FRAME = (
     '<iframe title="{title}" srcdoc="{page}" sandbox style="display: block; '
@@ -141,7 +139,7 @@ class Report:
         path = Path(path)
         check_file(path)
         text = self._page
-        if path.suffix.lower() == JSON:
+        if path.suffix.lower() == ".json":
             text = json.dumps(self._document, indent=1, ensure_ascii=False) + "\n"
         try:
             with released_file(path, readers_of) as draft:
@@ -381,6 +379,9 @@ def _check_tables(X: TableLike, release: TableLike, estimator: Estimator) -> Non
         )
     if getattr(estimator, "output", "interval") == "midpoint":
         check_generalizes_all(estimator)  # Intervals are computed again.
+    has_modes = getattr(estimator, "categories", "generalize") != "generalize"
+    if releases_intervals(estimator) and has_modes and "category" in estimator.kinds_.values():
+        raise TypeError(f"estimator={estimator!r} must have categories='generalize' for a report.")
     shapes = [_shape(X, "X"), _shape(release, "release")]
     expected = shapes[0]
     if isinstance(estimator, Generalizer):
