@@ -28,7 +28,7 @@ MOST_PANELS, ON_FIRST_PAGE, MOST_STEPS = 24, 3, 300
 
 COLORS = {INK: "var(--ink)", SOFT: "var(--soft)", FILL: "var(--area)", BLUE: "var(--accent)"}
 PANEL, PICTURE = (2.7, 1.9), (4.2, 3.1)
-LONGEST_TITLE = 24  # characters that fit above a panel
+LONGEST_TITLE = 26  # characters that fit above a panel
 STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.linewidth": 0.6, "path.simplify": True}
 
 
