@@ -23,9 +23,8 @@ DRAWN = re.compile(
     r'(?P<label><th scope="row">Attribute, [^<]*</th><td data-label="Success">'
     r'|data-label="(?:By chance|In the table|Not in the table|Due to the release)">'
     r"|Guessed by an intruder: |; by chance: |value for everybody: "
-    r"|released rows from original ones has |"
-    r'<th scope="row">Guessed</th><td data-label="Figure">)[^<.;]+(\.\d)?'
-    r"(<span.*?</span>)?|Best( of three)?: [a-z ]+"
+    r'|<th scope="row">Guessed</th><td data-label="Figure">)[^<.;]+(\.\d)?'
+    r"(<span.*?</span>)?|Best( of three)?: [a-z ]+|[\d.]+(?= times the squared deviation)"
 )
 
 

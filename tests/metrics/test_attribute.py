@@ -224,6 +224,17 @@ def test_categories_of_a_sparse_space():
     assert (found.success, found.baseline) == (1.0, 0.5)
 
 
+def test_codes_that_are_not_released_are_guessed_from_those_next_to_them():
+    codes = np.repeat([f"{number:05d}" for number in range(300)], 10)
+    X = pd.DataFrame({"zip": codes, "region": np.repeat(list("NSNS"), 750)})
+    X["age"] = np.random.default_rng(0).integers(20, 80, 3000).astype(float)
+    is_known = np.arange(3000) // 10 % 3 > 0
+    release = X.assign(zip=np.where(is_known, codes, None), age=X["age"].mean())
+    found = attribute_inference(release, X, "region")
+    assert found.attacker == "forest"
+    assert found.success > 0.95
+
+
 def test_the_result_is_frozen():
     found = attribute_inference([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]], 0)
     assert {type(found.success), type(found.baseline)} == {float}
