@@ -78,7 +78,7 @@ def risk(options: Namespace) -> None:
     sensitive = tables.values_of(options.sensitive, declared)
     unit = tables.values_of(roles["unit"]).get(options.unit)
     weight = tables.values_of(roles["weight"], declared).get(options.weight)
-    amounts = tables.values_of(options.amounts, declared, are_original=True)
+    amounts = tables.values_of(options.amounts, declared, from_original=True)
     linkage, as_text = None, []
     # Before anything is printed, since the numbers may be bad.
     with bad_input_as_request_error():
@@ -165,7 +165,7 @@ class _Compared:
         return rows_correspond(before, after, numeric)
 
     def values_of(
-        self, columns: list, declared: Declared | None = None, are_original: bool = False
+        self, columns: list, declared: Declared | None = None, from_original: bool = False
     ) -> pd.DataFrame:
         """Values of some columns, from the release if they are there, otherwise from the original.
 
@@ -173,7 +173,7 @@ class _Compared:
         """
         values = {}
         for name in columns:
-            table = self._table_with(name, are_original)
+            table = self._table_with(name, from_original)
             values[name] = table.values([name], declared, is_strict=declared is not None)[name]
         return pd.DataFrame(values)
 
@@ -183,8 +183,8 @@ class _Compared:
         people = self._table_with(unit).as_text([unit])[unit]
         return self.release.as_text(self.options.quasi_identifiers), people
 
-    def _table_with(self, name: str, is_original: bool = False) -> Table:
-        if name in self.release.cells.column_names and not is_original:
+    def _table_with(self, name: str, from_original: bool = False) -> Table:
+        if name in self.release.cells.column_names and not from_original:
             return self.release
         if not self.are_in_order:
             text = (

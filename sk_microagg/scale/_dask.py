@@ -103,9 +103,6 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         whose values can be sorted. Ordered categorical types need not be named. Only values that a
         dict names, or that at least `k` people share, are released.
 
-    hierarchies : None, default=None
-        Not possible on Dask, where categories have nothing but "*" in common.
-
     column_weights : dict or None, default=None
         Weights of columns by their names; 1 for those that are not named.
 
@@ -270,7 +267,6 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         drop: Names | None = None,
         categorical: Names = "from_dtype",
         ordinal: Mapping[Any, Sequence[Any]] | Names | None = None,
-        hierarchies: None = None,
         column_weights: Mapping[Any, float] | None = None,
         categories: Literal["mode", "generalize"] = "mode",
         numbers: Literal["mean", "interval"] = "mean",
@@ -296,7 +292,6 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         self.drop = drop
         self.categorical = categorical
         self.ordinal = ordinal
-        self.hierarchies = hierarchies
         self.column_weights = column_weights
         self.categories = categories
         self.numbers = numbers
@@ -530,11 +525,6 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             raise ValueError(
                 f"intervals={self.intervals!r} must be 'overlapping' on Dask. For disjoint ones, "
                 "use TableAggregator, or cut numbers into bins first and name these `categorical`."
-            )
-        if self.hierarchies is not None:
-            raise ValueError(
-                "hierarchies must be None on Dask. Use TableAggregator, or replace values by those "
-                "above them first, such as towns by counties."
             )
         check_weight_release(self)
         size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)

@@ -150,7 +150,6 @@ def test_a_model_of_intervals_holds_what_it_releases(tmp_path):
         ({"numbers": "median"}, ValueError, "^numbers='median'"),
         ({"categories": "shares"}, ValueError, "^categories='shares'"),
         ({"intervals": "disjoint"}, ValueError, "^intervals='disjoint' .* use TableAggregator"),
-        ({"hierarchies": {"town": "town.csv"}}, ValueError, "^hierarchies must .* Use TableAggreg"),
         ({"privacy": PopulationSize(90)}, ValueError, "^weight=None of PopulationSize.* must be"),
         ({"privacy": Dominance()}, ValueError, "^column=None of Dominance.* must be one of"),
         ({"privacy": Dominance(column="Sales")}, ValueError, "^column='Sales' of Dominance"),
