@@ -54,15 +54,7 @@ class SparsePoints:
     def coded(self) -> CodedPoints:
         assert self.slots is not None
         assert self.squares is not None
-        slots = self.slots[self.matrix.indices]
-        rows = np.repeat(np.arange(len(self)), np.diff(self.matrix.indptr))
-        codes = np.full((len(self), self.slots.max() + 1), len(self.slots), dtype=np.int32)
-        codes[rows[slots >= 0], slots[slots >= 0]] = self.matrix.indices[slots >= 0]
-        places = np.flatnonzero(self.slots < 0)
-        numbers = self.matrix[:, places].toarray() if len(places) else np.zeros((len(self), 1))
-        return CodedPoints(
-            np.ascontiguousarray(numbers), codes, np.append(self.squares, 0.0), places
-        )
+        return CodedPoints.from_columns(self.matrix, self.slots, self.squares)
 
 
 # Records as points: dense, or sparse.

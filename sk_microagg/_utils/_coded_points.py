@@ -10,10 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csc_array, csr_array
 
 from sk_microagg._kernels import CodedPool, CodedTree, Pool
 from sk_microagg._utils._typing import Codes, Floats, Labels
+
+# Dense points get codes if they have at least so many records, and so many columns for each slot.
+MANY_RECORDS = 5_000
+COLUMNS_PER_SLOT = 8
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,20 @@ class CodedPoints:
     codes: Codes
     squares: Floats
     places: Labels = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    @classmethod
+    def from_columns(cls, matrix: csr_array, slots: Labels, squares: Floats) -> CodedPoints:
+        """Points of which most values are 0, given slot and square of each column that is a code.
+
+        The slot of other columns is -1.
+        """
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        slot = slots[matrix.indices]
+        codes = np.full((matrix.shape[0], slots.max() + 1), len(slots), dtype=np.int32)
+        codes[rows[slot >= 0], slot[slot >= 0]] = matrix.indices[slot >= 0]
+        places = np.flatnonzero(slots < 0)
+        numbers = matrix[:, places].toarray() if len(places) else np.zeros((len(codes), 1))
+        return cls(np.ascontiguousarray(numbers), codes, np.append(squares, 0.0), places)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,9 +124,48 @@ class CodedPoints:
         )
 
 
+def if_few_codes(X: Any) -> CodedPoints | None:
+    """The same points with codes, if these are much fewer than the columns; None otherwise.
+
+    A column is a code if all of its values but 0 are the same. Codes share a slot if no record has
+    two of them, as those of a category do. Nothing is gained where there are few records.
+    """
+    most = X.shape[1] // COLUMNS_PER_SLOT
+    if isinstance(X, CodedPoints) or len(X) < MANY_RECORDS or np.count_nonzero(X) > most * len(X):
+        return None
+    matrix = csc_array(X)
+    squares, is_code = np.zeros(X.shape[1]), np.ones(X.shape[1], dtype=bool)
+    is_used = np.diff(matrix.indptr) > 0
+    low, high = (
+        extreme.reduceat(matrix.data, matrix.indptr[:-1][is_used])
+        for extreme in (np.minimum, np.maximum)
+    )
+    squares[is_used], is_code[is_used] = high**2, low == high
+    squares[~is_code] = 0.0
+    slots, taken = np.full(X.shape[1], -1), np.zeros((most, len(X)), dtype=bool)
+    for column in np.flatnonzero(is_code):
+        rows = matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]]
+        free = np.flatnonzero(~taken[:, rows].any(axis=1))
+        if not len(free):
+            return None
+        slots[column] = free[0]
+        taken[free[0], rows] = True
+    if slots.max() + 1 + np.count_nonzero(~is_code) > most:
+        return None
+    return CodedPoints.from_columns(matrix.tocsr(), slots, squares)
+
+
 def pool_of(X: Floats | CodedPoints) -> Any:
     """A pool of records with or without codes."""
     return CodedPool(X) if isinstance(X, CodedPoints) else Pool(X)
+
+
+def pool_for_groups(X: Floats | CodedPoints) -> Any:
+    """A pool that is asked for what is near to its records and far from them."""
+    pool = pool_of(X)
+    if (coded := if_few_codes(X)) is not None:
+        pool._use_codes(coded)
+    return pool
 
 
 def nearest_each(centroids: Any, X: Floats | CodedPoints, weights: Floats | None = None) -> Labels:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from sk_microagg._kernels import Partition
-from sk_microagg._utils._coded_points import nearest_each, pool_of
+from sk_microagg._utils._coded_points import nearest_each, pool_for_groups
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._statistics import group_means
@@ -87,7 +87,7 @@ class FixedSizeGroups:
         self.X = X
         self.k = k
         self.growth = growth
-        self.pool = pool_of(X)
+        self.pool = pool_for_groups(X)
         self.labels = np.full(len(X), -1, dtype=np.intp)
         self.n_groups = 0
 

@@ -261,7 +261,7 @@ def anneal(
     if looks_ahead:  # Groups next to each other are then next to each other in memory, too.
         first, own_labels = np.unique(own_labels, return_index=True, return_inverse=True)[1:]
         own_labels = np.argsort(np.argsort(first))[own_labels]
-    partition = RunningPartition(neighborhoods.X, own_labels, neighborhoods.k, full)
+    partition = RunningPartition(neighborhoods.points, own_labels, neighborhoods.k, full)
     sse = partition.measure()
     progress.note(sse)
     trace = [(0, 0.0, sse)]

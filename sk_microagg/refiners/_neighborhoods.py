@@ -1,12 +1,13 @@
 """The near records of each record, and how far away they are."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from sk_microagg._kernels import Guards
-from sk_microagg._utils._coded_points import CodedPoints, pool_of
+from sk_microagg._utils._coded_points import CodedPoints, if_few_codes, pool_of
 from sk_microagg._utils._deadline import Deadline, is_interrupted
 from sk_microagg._utils._statistics import distinct_records, mean_squared_errors
 from sk_microagg._utils._typing import Codes, Floats, Labels
@@ -101,6 +102,11 @@ class Neighborhoods:
         of_table = np.empty_like(labels)
         of_table[self.order] = labels
         return of_table
+
+    @cached_property
+    def points(self) -> Floats | CodedPoints:
+        """The records, with codes instead of columns where these are few."""
+        return if_few_codes(self.X) or self.X
 
     @property
     def are_frozen(self) -> bool:

@@ -252,16 +252,23 @@ cdef class RunningPartition:
     cdef Py_ssize_t n_codes
     cdef vector[double] norms
 
+    # How many records of a group have each of the values, unless there are very many.
+    cdef vector[short] counts
+    cdef Py_ssize_t n_values
+
     cdef double measure_group(self, int group) noexcept nogil
     cdef double _measure_codes(self, int group) noexcept nogil
     cdef double _distance_of_codes(self, int record, int group) noexcept nogil
     cdef double _swap_of_codes(self, int one, int other, double weight) noexcept nogil
+    cdef void _count_codes(self, int record, int group, int change) noexcept nogil
     cdef void _exchange_codes(self, int group, int leaving, int entering) noexcept nogil
 
     cdef inline int count(self, int group, Py_ssize_t slot, int code) noexcept nogil:
         """How many records of a group have a code."""
         cdef const int *members = &self.members[group * self.full]
         cdef int i, n_found = 0
+        if self.n_values > 0:
+            return self.counts[group * self.n_values + code]
         for i in range(self.size[group]):
             n_found += self.codes[members[i], slot] == code
         return n_found

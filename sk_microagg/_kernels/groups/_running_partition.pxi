@@ -7,9 +7,14 @@ but members and centroids; `Partition` measures what else there is to know of a 
 import numpy as np
 
 cimport cython
+from libc.limits cimport SHRT_MAX
 from libcpp.vector cimport vector
 
 from ..common._distances cimport squared_distance
+
+cdef enum:
+    # With more values of codes, counts of all of them in each group take too much memory.
+    MOST_VALUES_TO_COUNT = 1024
 
 
 @cython.final
@@ -56,6 +61,9 @@ cdef class RunningPartition:
         self.n_columns = self.X.shape[1]
         self.k = k
         self.full = 2 * k - 1 if full < 0 else full
+        self.n_values = 0 if self.codes is None else self.squares.shape[0]
+        if self.n_values > MOST_VALUES_TO_COUNT or self.full > SHRT_MAX:
+            self.n_values = 0
         sizes = np.bincount(labels)
         if labels.shape[0] != self.n_records or not k <= sizes.min() <= sizes.max() <= self.full:
             raise ValueError(
@@ -67,6 +75,7 @@ cdef class RunningPartition:
         self.members.assign(n_slots * self.full, -1)
         self.centroids.assign(n_slots * self.n_columns, 0.0)
         self.norms.assign(n_slots, 0.0)
+        self.counts.assign(n_slots * self.n_values, 0)
         self.group_of.assign(labels.shape[0], 0)
         self.place_of.assign(labels.shape[0], 0)
         self.share_of.assign(self.full + 2, 1.0)
@@ -76,6 +85,7 @@ cdef class RunningPartition:
             self.free_slots.push_back(<int>group)
         for record in range(self.n_records):
             self._join(<int>record, <int>labels[record])
+            self._count_codes(<int>record, <int>labels[record], 1)
         self.measure()
 
     def measure(self):
@@ -171,8 +181,17 @@ cdef class RunningPartition:
             squared += self.squares[x] + self.squares[y]
         return -2.0 * along - weight * squared
 
+    cdef void _count_codes(self, int record, int group, int change) noexcept nogil:
+        cdef Py_ssize_t slot
+        if self.n_values > 0:
+            for slot in range(self.n_codes):
+                self.counts[group * self.n_values + self.codes[record, slot]] += change
+
     cdef void _exchange_codes(self, int group, int leaving, int entering) noexcept nogil:
-        """Update the norm of a group before a record leaves and another enters; -1 for none."""
+        """Update what is known of the codes of a group before a record leaves and another enters.
+
+        -1 is for none.
+        """
         cdef Py_ssize_t slot
         cdef int x, y
         if self.size[group] == 0:  # What was in its slot left rounding behind.
@@ -186,3 +205,7 @@ cdef class RunningPartition:
                 self.norms[group] -= self.squares[x] * (2 * self.count(group, slot, x) - 1)
             if y >= 0:
                 self.norms[group] += self.squares[y] * (2 * self.count(group, slot, y) + 1)
+        if leaving >= 0:
+            self._count_codes(leaving, group, -1)
+        if entering >= 0:
+            self._count_codes(entering, group, 1)

@@ -1,5 +1,6 @@
 """The state of the kernels in this folder."""
 
+from libc.stdint cimport uint16_t
 from libcpp.vector cimport vector
 
 from ..common._distances cimport Hit
@@ -205,6 +206,35 @@ cdef class CodedTree:
     cdef double _key(self, const double *query, Py_ssize_t center) noexcept nogil
 
 
+cdef class CodedScan:
+    cdef const double[:, ::1] numbers
+    cdef const int[:, ::1] codes
+    cdef const double[::1] squares
+    cdef Py_ssize_t size
+    cdef Py_ssize_t n_slots
+    # What rounding may add to a key.
+    cdef double slack
+
+    # The records that are left, in no order, and where each of them is.
+    cdef uint16_t[::1] own_codes
+    cdef double[::1] own_numbers
+    cdef Py_ssize_t[::1] record_at
+    cdef Py_ssize_t[::1] place_of
+
+    # The record that was measured last, and the keys of all others.
+    cdef Py_ssize_t measured
+    cdef vector[double] keys
+
+    cdef vector[double] table
+    cdef vector[double] least
+
+    cdef void remove(self, Py_ssize_t record) noexcept nogil
+    cdef int nearest(self, Py_ssize_t record, Py_ssize_t m,
+                     vector[Py_ssize_t] &records) except -1 nogil
+    cdef int farthest(self, Py_ssize_t record, vector[Py_ssize_t] &records) except -1 nogil
+    cdef void _measure(self, Py_ssize_t record) noexcept nogil
+
+
 cdef class BasePool:
     cdef vector[Hit] hits
     # A point that is asked for, and sums of coordinates of a group.
@@ -238,6 +268,8 @@ cdef class Pool(BasePool):
     cdef dict farthest_by_anchor
     cdef AnchoredFarthest from_centroid
     cdef FarthestPair farthest_pair
+    cdef CodedScan scan
+    cdef vector[Py_ssize_t] likely
     # Sums of the columns over the pool, and their rounding errors. They are summed anew each time
     # that the number of removals has doubled: no error of huge records that left stays for long.
     cdef vector[double] total
@@ -248,6 +280,7 @@ cdef class Pool(BasePool):
     cdef int _multiply_for_nearest(self, KeyProducts products, const double[:, ::1] points,
                                    Py_ssize_t[::1] records) except -1
     cdef Hit _key(self, const double *point, Py_ssize_t record) noexcept nogil
+    cdef int _measure_likely(self, Py_ssize_t record, Py_ssize_t m, double sign) except -1 nogil
     cdef int _nearest_each(self, const double[:, ::1] points, Py_ssize_t[::1] records) except -1
     cdef int _sum(self) except -1 nogil
     cdef void _add(self, Py_ssize_t column, double value) noexcept nogil

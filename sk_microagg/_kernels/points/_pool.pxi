@@ -3,6 +3,7 @@
 import numpy as np
 
 from libc.math cimport fabs
+from libcpp.algorithm cimport partial_sort
 from libcpp.vector cimport vector
 
 from ..common._distances cimport NO_HIT, Hit, squared_distance
@@ -94,6 +95,11 @@ cdef class Pool(BasePool):
 
     def __contains__(self, Py_ssize_t record):
         return self.holds(record)
+
+    def _use_codes(self, points):
+        """Find what is near to a record, or far, by the codes of the same records, all of them."""
+        self._check_complete()
+        self.scan = CodedScan(points)
 
     def farthest(self, const double[::1] point, *, anchor=None):
         """Find the record farthest from a point.
@@ -382,6 +388,7 @@ cdef class Pool(BasePool):
             self._add(j, -self.tree.coordinate(record, j))
             self._add(j, self.X[record, j])
         self.tree.refresh(record)
+        self.scan = None
         self._forget()
 
     cdef Py_ssize_t n_left(self) noexcept nogil:
@@ -392,11 +399,33 @@ cdef class Pool(BasePool):
         return self.from_centroid.farthest(self.point.data())
 
     cdef Py_ssize_t farthest_from(self, Py_ssize_t record) except -1 nogil:
-        return self.tree.farthest(&self.X[record, 0], NO_HIT).second
+        if self.scan is None:
+            return self.tree.farthest(&self.X[record, 0], NO_HIT).second
+        self.scan.farthest(record, self.likely)
+        self._measure_likely(record, 1, -1.0)
+        return self.hits[0].second
 
     cdef int find_around(self, Py_ssize_t record, Py_ssize_t m) except -1 nogil:
-        self.tree.nearest(&self.X[record, 0], m, self.hits)
+        if self.scan is None:
+            self.tree.nearest(&self.X[record, 0], m, self.hits)
+        else:
+            self.scan.nearest(record, m, self.likely)
+            self._measure_likely(record, m, 1.0)
         put_first(record, self.hits)
+        return 0
+
+    cdef int _measure_likely(self, Py_ssize_t record, Py_ssize_t m, double sign) except -1 nogil:
+        """Let `hits` be the likely records with the least distances, times the sign."""
+        cdef double distance
+        cdef size_t i
+        self.hits.clear()
+        for i in range(self.likely.size()):
+            distance = squared_distance(
+                &self.X[self.likely[i], 0], &self.X[record, 0], self.X.shape[1]
+            )
+            self.hits.push_back(Hit(sign * distance, self.likely[i]))
+        partial_sort(self.hits.begin(), self.hits.begin() + m, self.hits.end())
+        self.hits.resize(m)
         return 0
 
     cdef Py_ssize_t nearest_to_point(self) except -1 nogil:
@@ -414,6 +443,8 @@ cdef class Pool(BasePool):
         for j in range(self.X.shape[1]):
             self._add(j, -self.X[record, j])
         self.tree.remove(record)
+        if self.scan is not None:
+            self.scan.remove(record)
         self.n_removed += 1
         if self.n_removed == self.sum_after:
             self.sum_after *= 2
