@@ -33,6 +33,7 @@ Which object holds which:
 
     Pool ─┬──────────────────────▶ PointTree
           ├─▶ AnchoredFarthest ──▶ PointTree
+          ├─▶ CodedScan
           └─▶ FarthestPair ──────▶ PointTree
     CodedPool ─▶ CodedTree ──────▶ PointTree, over the columns of numbers
 
