@@ -66,19 +66,31 @@ class FoundDiagrams:
         if found is not None and isinstance(X, np.ndarray) and len(X) >= RECORDS_TO_KEEP_GRAPH:
             found._last = graph, X, labels, np.arange(len(X)) if order is None else order
 
-    def take(self, X: Any, labels: Array) -> tuple[ExchangeGraph, Array] | None:
-        """Return the graph of this very partition and the order of its records, if there is one.
+    def take(self, X: Any, labels: Array, twins: Array) -> tuple[ExchangeGraph, Array] | None:
+        """Return a graph of this very partition and the order of its records, if there is one.
 
-        Without a margin of all records, its potentials may lie on walls, and are no start.
+        Without a margin of all records, its potentials may lie on walls, and are no start. They are
+        found anew, with the arcs that are known, also where groups of copies have been merged.
         """
         last, self._last = self._last, None
         if last is None or len(last[1]) != len(X):
             return None
         graph, own_X, own_labels, order = last
-        if graph.has_exempt or not graph.margin > 0:
+        merged = np.empty(own_labels.max() + 1, dtype=np.intp)
+        merged[own_labels] = labels[order]
+        if not (
+            np.array_equal(merged[own_labels], labels[order]) and np.array_equal(X[order], own_X)
+        ):
             return None
-        is_same = np.array_equal(labels[order], own_labels) and np.array_equal(X[order], own_X)
-        return (graph, order) if is_same else None
+        is_same = np.array_equal(merged, np.arange(labels.max() + 1))
+        if is_same and not graph.has_exempt and graph.margin > 0:
+            return graph, order
+        starts, targets, _ = graph.walls()
+        sources = np.repeat(merged, np.diff(starts))
+        graph = _new_graph(X, labels, twins)
+        graph.add(np.unique(labels, return_index=True)[1][sources], merged[targets])
+        graph.start()
+        return (graph, np.arange(len(X))) if graph.find_potentials() else None
 
 
 def nearest_cells(X, centroids, weights, likely=None):
@@ -124,7 +136,7 @@ def power_weights(
     if X.shape[1] == 1:
         weights = weights_on_a_line(X[:, 0], labels, centroids[:, 0])
         return weights, None if weights is None else nearest_cells(X, centroids, weights, labels)
-    if found is not None and (last := found.take(X, labels)) is not None:
+    if found is not None and (last := found.take(X, labels, twins)) is not None:
         graph, order = last
         weights, own_cells = _centered_and_exact(graph, X[order], labels[order], centroids)
         if weights is None:
@@ -132,17 +144,21 @@ def power_weights(
         cells = np.empty_like(labels)
         cells[order] = own_cells
         return weights, cells
-    partition = Partition(X, labels, int(group_sizes(labels).min()))
-    if has_other_points:
-        has_codes = isinstance(X, CodedPoints)
-        partition.place_centroids(X.numbers_of(centroids) if has_codes else centroids)
-    graph = ExchangeGraph(partition, twins)
+    graph = _new_graph(X, labels, twins, centroids if has_other_points else None)
     for n_records in (min(N_TO_TRY, len(X)), len(X)):
         graph.add_near(n_records=n_records)
         graph.start()
         if not graph.find_potentials():
             return None, None
     return _centered_and_exact(graph, X, labels, centroids)
+
+
+def _new_graph(X, labels, twins, points=None):
+    """A graph without arcs, of groups with their means or other points."""
+    partition = Partition(X, labels, int(group_sizes(labels).min()))
+    if points is not None:
+        partition.place_centroids(X.numbers_of(points) if isinstance(X, CodedPoints) else points)
+    return ExchangeGraph(partition, twins)
 
 
 def _centered_and_exact(graph, X, labels, centroids):

@@ -14,8 +14,9 @@ from sk_microagg._model._power import (
     _cells_after_change,
     fall_among_twins,
     nearest_cells,
+    power_weights,
 )
-from sk_microagg._utils._statistics import twins_of
+from sk_microagg._utils._statistics import group_means, twins_of
 from sk_microagg.refiners import Annealing, Exchange
 
 
@@ -80,9 +81,25 @@ def test_what_an_exchange_has_found_serves_its_own_partition_only(monkeypatch):
     for other_X, is_moved in ((X, False), (X + 1, False), (X[1:], False), (X, True)):
         with FoundDiagrams.kept() as found:
             refined = Exchange().refine(X, labels, 3)
+        twins = twins_of(other_X)
         other = refined[: len(other_X)].copy()
         other[0] += is_moved
         is_same = other_X is X and not is_moved
-        assert (found.take(other_X, other) is not None) == is_same
-        assert found.take(X, refined) is None  # It is given once.
+        assert (found.take(other_X, other, twins) is not None) == is_same
+        assert found.take(X, refined, twins_of(X)) is None  # It is given once.
     Exchange().refine(X, labels, 3)  # Nobody asks for it.
+
+
+def test_what_an_exchange_has_found_serves_groups_of_copies_that_were_merged(monkeypatch):
+    monkeypatch.setattr(_power, "RECORDS_TO_KEEP_GRAPH", 0)
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(30, 2)), rng.integers(1, 9, size=30), axis=0)
+    with FoundDiagrams.kept() as found:
+        labels = Exchange().refine(X, np.minimum(np.arange(len(X)) // 3, len(X) // 3 - 1), 3)
+    assert labels.max() + 1 < len(X) // 3  # Groups of copies became one.
+    twins = twins_of(X)
+    known = found.take(X, labels, twins)
+    assert known is not None
+    monkeypatch.setattr(found, "take", lambda *_: known)
+    _, cells = power_weights(X, labels, group_means(X, labels), twins, found=found)
+    assert fall_among_twins(np.flatnonzero(cells != labels), twins, labels, cells).all()
