@@ -100,10 +100,10 @@ cdef class KeyProducts:
         del self.table
 
     @staticmethod
-    def if_faster(const double[:, ::1] X, const double[::1] weights=None):
+    def if_faster(const double[:, ::1] X, const double[::1] weights=None, fewest=FEW_RECORDS + 1):
         """Products with these records, or None if a tree is faster, or if squares overflow."""
         cdef KeyProducts products
-        if X.shape[1] < COLUMNS_FOR_PRODUCTS or not FEW_RECORDS < X.shape[0] <= MANY_RECORDS:
+        if X.shape[1] < COLUMNS_FOR_PRODUCTS or not fewest <= X.shape[0] <= MANY_RECORDS:
             return None
         products = KeyProducts(X, weights)
         return products if products.are_finite else None
