@@ -66,7 +66,7 @@ def test_nearest_among_many_records(table, n, d):
 # Products skip zeros, and take several points and records at a time if they can.
 @pytest.mark.slow
 @in_one_case("share_of_zeros", [0.0, 0.3, 0.95])
-@in_one_case(("n", "d"), [(501, 8), (640, 9), (1001, 33)])
+@in_one_case(("n", "d"), [(64, 8), (640, 9), (1001, 33)])
 @in_one_case("n_points", [3, 128, 131, 195])
 def test_nearest_by_products(share_of_zeros, n, d, n_points):
     rng = np.random.default_rng([n, n_points])
