@@ -229,9 +229,10 @@ cdef bint _leave_few_in_doubt(centered, norms, weights, double rounding) except 
     """Whether rounding hides the nearest of some records among few others."""
     n_in_doubt = 0
     tried = np.unique(np.linspace(0, len(centered) - 1, N_TRIED).astype(np.intp))
-    for record in tried:
-        gaps = centered - centered[record]
-        keys = np.einsum("ij,ij->i", gaps, gaps) - weights
+    # What is rounded here is far below what single precision rounds.
+    products = np.einsum("ij,kj->ik", centered[tried], centered)
+    for record, row in zip(tried, products):
+        keys = norms + norms[record] - 2.0 * row - weights
         keys[record] = np.inf
         nearest = keys.min()
         keys -= 2.0 * rounding * (norms + norms[record] + np.abs(weights))

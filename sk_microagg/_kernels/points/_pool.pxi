@@ -473,8 +473,11 @@ cdef class Pool(BasePool):
 
     cdef void _add(self, Py_ssize_t column, double value) noexcept nogil:
         """Neumaier's compensated sum."""
-        cdef double before = self.total[column]
-        cdef double after = before + value
+        cdef double before, after
+        if value == 0.0:  # as most values of categories are
+            return
+        before = self.total[column]
+        after = before + value
         if fabs(before) >= fabs(value):
             self.lost[column] += (before - after) + value
         else:
