@@ -16,8 +16,7 @@ from sk_microagg._utils._deadline import SECONDS_TO_FINISH, Deadline
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_count, check_number
-from sk_microagg.privacy import Rules
-from sk_microagg.refiners._base import Progress, SearchRefiner
+from sk_microagg.refiners._base import Progress, SearchRefiner, Task
 from sk_microagg.refiners._catalog import with_part
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange
@@ -157,22 +156,14 @@ class Annealing(SearchRefiner):
 
     takes_codes = True
 
-    def _search(
-        self,
-        X: Floats,
-        labels: Labels,
-        k: int,
-        random_state: np.random.RandomState,
-        rules: Rules | None,
-        context: Any,
-    ) -> Labels:
-        time_limit = self._seconds()
+    def _search(self, task: Task) -> Labels:
+        X, k, rules, time_limit = task.X, task.k, task.rules, self._seconds()
         deadline = Deadline(time_limit)
-        given = split_large_groups(X, labels, k, deadline, rules)
+        given = split_large_groups(X, task.labels, k, deadline, rules)
         neighborhoods = Neighborhoods.find(X, k, deadline.within(time_limit / 2), rules)
         final = FinalExchange(deadline, time_limit)
         seconds = final.end_of_search().seconds_left()
-        runs = self._runs(neighborhoods, given, seconds, random_state, context)
+        runs = self._runs(neighborhoods, given, seconds, task)
         best, trace, _ = min(runs, key=lambda run: run[1][-1][2])
         if trace[-1][2] > trace[0][2]:
             best = given
@@ -183,21 +174,17 @@ class Annealing(SearchRefiner):
         return labels
 
     def _runs(
-        self,
-        neighborhoods: Neighborhoods,
-        labels: Labels,
-        time_limit: float,
-        random_state: np.random.RandomState,
-        context: Any,
+        self, neighborhoods: Neighborhoods, labels: Labels, time_limit: float, task: Task
     ) -> list[Any]:
         """Return the labels, the trace and the number of steps of each run."""
         X = neighborhoods.X
         max_iter = self.max_iter
         if max_iter is None:
             max_iter = STEPS_PER_RECORD * len(X) if time_limit == math.inf else math.inf
-        seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
+        seeds = task.random_state.randint(np.iinfo(np.int32).max, size=self.n_init)
         n_batches = math.ceil(self.n_init / effective_n_jobs(self.n_jobs))
         total = total_sum_of_squares(X)
+        context = task.context
         progress = Progress(self.n_init, total, time_limit, self.verbose, self, context, unit="run")
         schedule = Schedule(self.hottest, self.coldest)
         with progress:

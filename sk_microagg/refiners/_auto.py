@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.privacy import Rules
 from sk_microagg.refiners._annealing import Schedule, anneal
-from sk_microagg.refiners._base import Progress, SearchRefiner
+from sk_microagg.refiners._base import Progress, SearchRefiner, Task
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange, exchange, warn_if_unfinished
 from sk_microagg.refiners._neighborhoods import MIN_NEIGHBORS, Neighborhoods
@@ -108,19 +107,12 @@ class Auto(SearchRefiner):
     def __init__(self, verbose: int = 0) -> None:
         self.verbose = verbose
 
-    def _search(
-        self,
-        X: Floats,
-        labels: Labels,
-        k: int,
-        random_state: np.random.RandomState,
-        rules: Rules | None,
-        context: Any,
-    ) -> Labels:
+    def _search(self, task: Task) -> Labels:
+        X, k, rules = task.X, task.k, task.rules
         is_small = len(X) <= FEW_RECORDS
         n_runs = RUNS_UNDER_RULES if is_small and rules and rules.are_compiled else 1
-        seeds = random_state.randint(np.iinfo(np.int32).max, size=n_runs)
-        labels = split_large_groups(X, labels, k, rules=rules)
+        seeds = task.random_state.randint(np.iinfo(np.int32).max, size=n_runs)
+        labels = split_large_groups(X, task.labels, k, rules=rules)
         total = total_sum_of_squares(X)
         deadline = Deadline()
         n_columns = X.shape[1] if isinstance(X, np.ndarray) else MANY_COLUMNS
@@ -129,7 +121,7 @@ class Auto(SearchRefiner):
         max_iter = default_max_iter(len(X), rules, n_columns)
         neighborhoods = Neighborhoods.find(X, k, deadline, rules, n_near)
         has_trial = not rules and not is_small and X.shape[1] >= MANY_COLUMNS
-        progress = Progress(n_runs, total, math.inf, self.verbose, self, context, unit="run")
+        progress = Progress(n_runs, total, math.inf, self.verbose, self, task.context, unit="run")
         run = _Run(neighborhoods, labels, progress, is_large)
         with progress:
             if not has_trial or run.trial_succeeds(seeds[0]) or deadline.is_over():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
@@ -129,6 +130,18 @@ class Refiner(BaseEstimator, metaclass=ABCMeta):
         """Return the labels of a refined partition; all arguments have been validated."""
 
 
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a search refines, all validated, and the context of its callbacks for a `Progress`."""
+
+    X: Floats
+    labels: Labels
+    k: int
+    random_state: np.random.RandomState
+    rules: Rules | None
+    context: Any
+
+
 class SearchRefiner(CallbackSupportMixin, Refiner):
     """Base class of refiners that notify callbacks, and end early after Ctrl-C."""
 
@@ -152,22 +165,14 @@ class SearchRefiner(CallbackSupportMixin, Refiner):
         context = self._init_callback_context(task_name="refine", max_subtasks=N_STEPS)
         context.call_on_fit_task_begin(estimator=self, X=X)
         with interruptible():
-            labels = self._search(X, labels, k, random_state, rules, context)
+            labels = self._search(Task(X, labels, k, random_state, rules, context))
             warn_if_interrupted("the result is the best partition found so far")
         context.call_on_fit_task_end(estimator=self, X=X)
         return labels
 
     @abstractmethod
-    def _search(
-        self,
-        X: Floats,
-        labels: Labels,
-        k: int,
-        random_state: np.random.RandomState,
-        rules: Rules | None,
-        context: Any,
-    ) -> Labels:
-        """Return what `_refine` does; `context` is that of the task, for a `Progress`."""
+    def _search(self, task: Task) -> Labels:
+        """Return what `_refine` does."""
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid."""
@@ -206,26 +211,19 @@ def check_keeps_rules(refiner: object) -> None:
         )
 
 
+@dataclass(eq=False)
 class Progress:
     """Progress of one or more searches that run at the same time, and whether they are to stop."""
 
-    def __init__(
-        self,
-        n_iterations: int,
-        total: float,
-        time_limit: float,
-        verbose: int,
-        refiner: Estimator,
-        context: Any,
-        unit: str = "iteration",
-    ) -> None:
-        self.n_iterations = n_iterations
-        self.total = total
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.refiner = refiner
-        self.context = context
-        self.unit = unit
+    n_iterations: int
+    total: float
+    time_limit: float
+    verbose: int
+    refiner: Estimator
+    context: Any
+    unit: str = "iteration"
+
+    def __post_init__(self) -> None:
         self.start = time.monotonic()
         self.stopped = False
         self._lock = Lock()

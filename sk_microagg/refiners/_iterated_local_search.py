@@ -15,7 +15,7 @@ from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg._utils._validation import check_count, check_number
 from sk_microagg.builders import MDAV
 from sk_microagg.privacy import Rules
-from sk_microagg.refiners._base import Progress, SearchRefiner
+from sk_microagg.refiners._base import Progress, SearchRefiner, Task
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._decompose_shrink import decompose_and_shrink
 from sk_microagg.refiners._exchange import FinalExchange
@@ -137,20 +137,13 @@ class IteratedLocalSearch(SearchRefiner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _search(
-        self,
-        X: Floats,
-        labels: Labels,
-        k: int,
-        random_state: np.random.RandomState,
-        rules: Rules | None,
-        context: Any,
-    ) -> Labels:
+    def _search(self, task: Task) -> Labels:
+        X, k, rules = task.X, task.k, task.rules
         deadline, time_limit = self.deadline(), self._seconds()
         neighborhoods = Neighborhoods.find(X, k, deadline.within(time_limit / 4), rules)
         final = FinalExchange(deadline, time_limit)
         end = final.end_of_search()
-        starts = starts_of(X, labels, k, self.n_init, end, rules)
+        starts = starts_of(X, task.labels, k, self.n_init, end, rules)
 
         def begin(number: int, seed: int, rng: np.random.RandomState) -> Start:
             start = starts[number % len(starts)]
@@ -159,8 +152,9 @@ class IteratedLocalSearch(SearchRefiner):
             guards = rules.guards() if rules else None
             return partition, Descent(partition, seed=seed, guards=guards), guards
 
-        total = total_sum_of_squares(X)
-        best, trace, n_iter = self._run_searches(begin, total, random_state, end, context)
+        best, trace, n_iter = self._run_searches(
+            begin, total_sum_of_squares(X), task.random_state, end, task.context
+        )
         labels = final.run(neighborhoods, best)
         result = (trace[-1, 0], deadline.seconds_gone(), Partition(X, labels, k).sse)
         self.trace_: Floats = np.vstack([trace, result])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
@@ -14,9 +15,8 @@ from sk_microagg._utils._deadline import Deadline
 from sk_microagg._utils._statistics import total_sum_of_squares
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_count
-from sk_microagg.privacy import Rules
 from sk_microagg.refiners._annealing import Schedule, anneal
-from sk_microagg.refiners._base import Part, Progress, SearchRefiner
+from sk_microagg.refiners._base import Part, Progress, SearchRefiner, Task
 from sk_microagg.refiners._catalog import RELATIVE_GAP, members_of_all, with_part
 from sk_microagg.refiners._decompose import split_large_groups
 from sk_microagg.refiners._exchange import FinalExchange
@@ -184,31 +184,19 @@ class Recombination(SearchRefiner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _search(
-        self,
-        X: Floats,
-        labels: Labels,
-        k: int,
-        random_state: np.random.RandomState,
-        rules: Rules | None,
-        context: Any,
-    ) -> Labels:
+    def _search(self, task: Task) -> Labels:
+        X, k, rules = task.X, task.k, task.rules
+        n_runs, total = self.n_init + RUNS_PER_ROUND * self.max_iter, total_sum_of_squares(X)
         progress = Progress(
-            self.n_init + RUNS_PER_ROUND * self.max_iter,
-            total_sum_of_squares(X),
-            self._seconds(),
-            self.verbose,
-            self,
-            context,
-            unit="run",
+            n_runs, total, self._seconds(), self.verbose, self, task.context, unit="run"
         )
         deadline = Deadline(progress.time_limit)
-        given = split_large_groups(X, labels, k, deadline, rules)
+        given = split_large_groups(X, task.labels, k, deadline, rules)
         half = deadline.within(progress.time_limit / 2)
         neighborhoods = Neighborhoods.find(X, k, half, rules)
         final = FinalExchange(deadline, progress.time_limit)
         end = final.end_of_search()
-        search = Search(self, X, neighborhoods, random_state, progress, end)
+        search = Search(self, X, neighborhoods, task.random_state, progress, end)
         with progress:
             best = search.run(given)
         labels = final.run(neighborhoods, best)
@@ -224,29 +212,24 @@ class Recombination(SearchRefiner):
         check_count("annealing_max_iter", self.annealing_max_iter, or_none=True)
 
 
+@dataclass(eq=False)
 class Search:
     """The state of a search: the groups seen so far, and those on which the latest runs agree."""
 
-    def __init__(
-        self,
-        parameters: Any,
-        X: Array,
-        neighborhoods: Any,
-        random_state: Any,
-        progress: Any,
-        deadline: Deadline,
-    ) -> None:
-        self.parameters = parameters
-        self.X, self.k = X, neighborhoods.k
-        self.neighborhoods = neighborhoods
-        self.random_state = random_state
-        self.time_limit = progress.time_limit
+    parameters: Any
+    X: Array
+    neighborhoods: Any
+    random_state: Any
+    progress: Any
+    deadline: Deadline
+
+    def __post_init__(self) -> None:
+        self.k, self.time_limit = self.neighborhoods.k, self.progress.time_limit
         # Whether the time limit determines how much is done, and is not a mere limit.
-        self.is_timed = self.time_limit < math.inf and parameters.annealing_max_iter is None
-        self.progress = progress
-        self.deadline = deadline
+        self.is_timed = self.time_limit < math.inf and self.parameters.annealing_max_iter is None
+        random_state, node_limit = self.random_state, self.parameters.node_limit
         self.selection = Selection(
-            X, self.k, random_state, parameters.node_limit, progress, deadline, self.is_timed
+            self.X, self.k, random_state, node_limit, self.progress, self.deadline, self.is_timed
         )
         self.groups = self.selection.groups
         self.seen: list[Any] = []

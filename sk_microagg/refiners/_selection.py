@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -70,27 +71,21 @@ MIN_UNDECIDED = 100
 N_CHOICES_OF_RECORD = 16
 
 
+@dataclass(eq=False)
 class Selection:
     """The groups seen so far, and the linear relaxation that tells which of them fit together."""
 
-    def __init__(
-        self,
-        X: Array,
-        k: int,
-        random_state: Any,
-        node_limit: int,
-        progress: Any,
-        deadline: Deadline,
-        is_timed: bool,
-    ) -> None:
-        self.X, self.k = X, k
-        self.random_state = random_state
-        self.node_limit = node_limit
-        self.progress = progress
-        self.deadline = deadline
-        self.is_timed = is_timed
-        self.groups = SeenGroups(X, k)
-        self.relaxation = None
+    X: Array
+    k: int
+    random_state: Any
+    node_limit: int
+    progress: Any
+    deadline: Deadline
+    is_timed: bool
+    relaxation: Any = None
+
+    def __post_init__(self) -> None:
+        self.groups = SeenGroups(self.X, self.k)
 
     def is_near(self, labels, gap):
         """Whether the relaxation is below the cost of a partition by at most a share of it.
