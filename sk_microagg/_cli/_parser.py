@@ -86,6 +86,36 @@ class Parser(argparse.ArgumentParser):
         hint = f"{self.prog} --help {self.about_help}."
         self.exit(WRONG_USAGE, f"{self.prog}: error: {printable(message)}\n{hint}\n")
 
+    def option(self, usage: str, help: str, **settings: Any) -> None:
+        """Add an option, given with the name of its value, as in "--report FILE"."""
+        name, _, metavar = usage.partition(" ")
+        self.add_argument(name, metavar=metavar or None, help=help, **settings)
+
+    def number(self, usage: str, kind: str, help: str, **settings: Any) -> None:
+        self.option(usage, help, type=number(kind), **settings)
+
+    def listed(self, usage: str, help: str, action: str = "append", **settings: Any) -> None:
+        self.option(usage, help, action=action, default=[], **settings)
+
+    def column(self, name: str, help: str) -> None:
+        self.option(f"{name} COLUMN", help, action=Once)
+
+    def columns(self, name: str, help: str) -> None:
+        self.listed(f"{name} A,B", help)
+
+    def choice(self, name: str, choices: list[str], help: str) -> None:
+        """Add a choice, of which the first is the default."""
+        self.add_argument(name, choices=choices, default=choices[0], help=help)
+
+    def flag(self, name: str, help: str, **settings: Any) -> None:
+        self.add_argument(name, action="store_true", help=help, **settings)
+
+    def earlier(self, help: str) -> None:
+        pair = ("ORIGINAL", "RELEASE")
+        self.add_argument(
+            "--earlier", nargs=2, action="append", default=[], metavar=pair, help=help
+        )
+
     def _options_of_commands(self) -> list:
         return [
             option
@@ -133,163 +163,128 @@ def _command(
     return parser
 
 
-def _add_anonymize(parser: argparse.ArgumentParser) -> None:
+def _add_anonymize(parser: Parser) -> None:
     parser.add_argument("input", metavar="IN", help="the table; - for standard input")
     parser.add_argument(
         "output", metavar="OUT", help="where to write the release; - for standard output"
     )
-    parser.add_argument(
-        "-k", type=number("at_least_1"), default=5, metavar="K", help="default: %(default)s"
-    )
-    _add_columns(
+    parser.number("-k K", "at_least_1", "default: %(default)s", default=5)
+    _add_quasi_identifiers(
         parser,
         "columns to anonymize together; default: all that --drop, --sensitive, --unit and --strata "
         "do not name",
     )
-    _add_names(parser, "--drop", "columns to leave out of OUT")
-    add_kind_options(parser)
-    add_release_options(parser)
+    parser.columns("--drop", "columns to leave out of OUT")
+    _add_kinds(parser)
+    _add_release(parser)
     _add_roles(parser)
     _add_constraints(parser)
     _add_series(parser)
     _add_method(parser)
-    parser.add_argument(
-        "--seed",
-        type=number("seed"),
-        default=0,
-        dest="random_state",
-        metavar="N",
-        help="default: %(default)s",
-    )
+    parser.number("--seed N", "seed", "default: %(default)s", default=0, dest="random_state")
     _add_jobs(parser)
     _add_hierarchies(parser)
-    parser.add_argument(
+    parser.choice(
         "--engine",
-        choices=["memory", "dask"],
-        default="memory",
-        help="dask: for Parquet files and folders larger than memory; OUT is a new folder. "
+        ["memory", "dask"],
+        "dask: for Parquet files and folders larger than memory; OUT is a new folder. "
         "Default: %(default)s",
     )
-    add_format_options(parser)
+    _add_format(parser)
     _add_output(parser)
 
 
-def _add_hierarchies(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--hierarchies",
-        metavar="FOLDER",
-        help="hierarchies of categories, of which those with a low common node are near, for "
+def _add_hierarchies(parser: Parser) -> None:
+    parser.option(
+        "--hierarchies FOLDER",
+        "hierarchies of categories, of which those with a low common node are near, for "
         "--categories generalize and --method kaim also to release such nodes: files COLUMN.csv "
         "without a header; each row has a value and its ancestors up to the root, separated by "
         "semicolons, as ARX writes them",
     )
 
 
-def _add_explore(parser: argparse.ArgumentParser) -> None:
+def _add_explore(parser: Parser) -> None:
     parser.add_argument("input", metavar="IN", help="the table, a file")
-    parser.add_argument(
-        "--no-browser", action="store_true", help="print the address, and open no browser"
-    )
-    parser.add_argument(
-        "--no-preview", action="store_true", help="do not show the first rows of the table"
-    )
+    parser.flag("--no-browser", "print the address, and open no browser")
+    parser.flag("--no-preview", "do not show the first rows of the table")
     _add_hierarchies(parser)
     _add_jobs(parser)
-    add_format_options(parser)
+    _add_format(parser)
 
 
-def _add_method(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def _add_method(parser: Parser) -> None:
+    parser.choice(
         "--method",
-        choices=["aggregate", "kaim"],
-        default="aggregate",
-        help="aggregate: averages and most frequent values; kaim: what the rows of a group have in "
+        ["aggregate", "kaim"],
+        "aggregate: averages and most frequent values; kaim: what the rows of a group have in "
         "common, as intervals, nodes of hierarchies and *. Default: %(default)s",
     )
-    parser.add_argument(
+    parser.choice(
         "--release",
-        choices=["averages", "generalized"],
-        default="averages",
-        help="what the groups of --method aggregate are released as: averages and most frequent "
+        ["averages", "generalized"],
+        "what the groups of --method aggregate are released as: averages and most frequent "
         "values, or intervals and what categories have in common. Default: %(default)s",
     )
-    parser.add_argument(
+    parser.choice(
         "--intervals",
-        choices=["overlapping", "disjoint"],
-        default="overlapping",
-        help="whether the intervals of --release generalized may overlap: those of groups of "
+        ["overlapping", "disjoint"],
+        "whether the intervals of --release generalized may overlap: those of groups of "
         "similar rows do; disjoint ones can be counted, but lose more, since each value is "
         "recoded in the same way wherever it occurs. Default: %(default)s",
     )
-    parser.add_argument("--builder", choices=BUILDERS, help="how groups are formed; default: mdav")
-    parser.add_argument(
+    parser.option("--builder", "how groups are formed; default: mdav", choices=BUILDERS)
+    parser.option(
         "--refiner",
+        "how groups are improved; default: auto, or local_search with --method kaim",
         choices=REFINERS,
-        help="how groups are improved; default: auto, or local_search with --method kaim",
     )
-    parser.add_argument(
-        "--time-limit",
-        type=number("positive"),
-        metavar="SECONDS",
-        help="time to search for better groups, by the annealing or iterated_local_search that "
+    parser.number(
+        "--time-limit SECONDS",
+        "positive",
+        "time to search for better groups, by the annealing or iterated_local_search that "
         "--refiner names; default: recombination, or iterated_local_search with --method kaim. "
         "Ctrl-C ends the search earlier, with the best groups found so far",
     )
-    parser.add_argument(
-        "--certificate",
-        type=number("positive"),
-        metavar="SECONDS",
-        help="time to prove an upper bound on how far the information loss is above the optimum. "
+    parser.number(
+        "--certificate SECONDS",
+        "positive",
+        "time to prove an upper bound on how far the information loss is above the optimum. "
         "Ctrl-C ends it earlier",
     )
 
 
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--report",
-        metavar="FILE",
-        help="also write a report on the release, an .html file, or its figures as .json",
+def _add_output(parser: Parser) -> None:
+    parser.option(
+        "--report FILE",
+        "also write a report on the release, an .html file, or its figures as .json",
     )
-    parser.add_argument(
-        "--scenario",
-        action=Once,
-        metavar="FILE",
-        help="a .toml or .json file that says who gets the release and which risk is acceptable, "
+    parser.option(
+        "--scenario FILE",
+        "a .toml or .json file that says who gets the release and which risk is acceptable, "
         "for the report: recipient, release_model, threshold, justification, reasons, "
         "reviewed_by, review_date",
+        action=Once,
     )
-    parser.add_argument(
-        "--analysis",
-        action="append",
-        default=[],
-        metavar="FORMULA",
-        help="a regression that the report compares before and after, as 'income ~ age + sex'; may "
+    parser.listed(
+        "--analysis FORMULA",
+        "a regression that the report compares before and after, as 'income ~ age + sex'; may "
         "be repeated",
     )
-    parser.add_argument(
-        "--earlier",
-        nargs=2,
-        action="append",
-        default=[],
-        metavar=("ORIGINAL", "RELEASE"),
-        help="an earlier release of the same people, with its original: the report says whether at "
-        "least K people, as --unit names them, share their rows of all releases; may be repeated",
+    parser.earlier(
+        "an earlier release of the same people, with its original: the report says whether at "
+        "least K people, as --unit names them, share their rows of all releases; may be repeated"
     )
-    parser.add_argument(
+    parser.column(
         "--target",
-        action=Once,
-        metavar="COLUMN",
-        help="a column that is released unchanged and that a model is to predict: the report says "
+        "a column that is released unchanged and that a model is to predict: the report says "
         "how well an intruder recognizes the records that a model was trained on",
     )
-    parser.add_argument(
+    parser.flag(
         "--shuffle",
-        action="store_true",
-        help="write the rows in random order, which --seed does not determine; default: as in IN",
+        "write the rows in random order, which --seed does not determine; default: as in IN",
     )
-    parser.add_argument(
-        "--force", action="store_true", dest="overwrite", help="overwrite files that exist"
-    )
+    parser.flag("--force", "overwrite files that exist", dest="overwrite")
     summary = parser.add_mutually_exclusive_group()
     summary.add_argument("--quiet", action="store_true", help="print warnings and errors only")
     summary.add_argument(
@@ -300,182 +295,141 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_series(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--series",
-        metavar="FILE",
-        help="the state of a series of releases, which the first one makes: people, as --unit "
+def _add_series(parser: Parser) -> None:
+    parser.option(
+        "--series FILE",
+        "the state of a series of releases, which the first one makes: people, as --unit "
         "names them, keep the groups of earlier releases, so that all together are k-anonymous. "
         "OUT is in random order. The state and its secret FILE.key are as confidential as IN",
     )
-    parser.add_argument(
-        "--hold",
-        type=number("share_below_1"),
+    parser.number(
+        "--hold SHARE",
+        "share_below_1",
+        "share of the newcomers of a series that may wait for better company; default: 0",
         default=0.0,
-        metavar="SHARE",
-        help="share of the newcomers of a series that may wait for better company; default: 0",
     )
-    parser.add_argument(
+    parser.choice(
         "--leavers",
-        choices=["keep", "withdraw_group"],
-        default="keep",
-        help="keep: the last rows of people who are no longer in IN stay, until all of their group "
+        ["keep", "withdraw_group"],
+        "keep: the last rows of people who are no longer in IN stay, until all of their group "
         "have left; withdraw_group: their group leaves the series for good. Default: %(default)s",
     )
-    parser.add_argument(
-        "--erase",
+    parser.listed(
+        "--erase ID,ID",
+        "people who must be in no release of a series from now on: their groups are withdrawn",
+        "extend",
         type=texts,
-        action="extend",
-        default=[],
-        metavar="ID,ID",
-        help="people who must be in no release of a series from now on: their groups are withdrawn",
     )
 
 
-def _add_roles(parser: argparse.ArgumentParser) -> None:
-    _add_names(
-        parser,
+def _add_roles(parser: Parser) -> None:
+    parser.columns(
         "--sensitive",
         "columns that --l and --t are about, such as a diagnosis; they are released "
         "unchanged, and intruders are assumed not to know them",
     )
-    parser.add_argument(
+    parser.column(
         "--unit",
-        action=Once,
-        metavar="COLUMN",
-        help="to whom a row belongs, if people have several: each group has rows of at least K "
+        "to whom a row belongs, if people have several: each group has rows of at least K "
         "different people. The column is left out of OUT",
     )
-    _add_names(
-        parser,
+    parser.columns(
         "--strata",
         "columns such as the region, released unchanged: no group mixes rows of different "
         "strata, so that even together with these columns, every combination of the anonymized "
         "columns occurs at least K times",
     )
-    parser.add_argument(
+    parser.column(
         "--weight",
-        action=Once,
-        metavar="COLUMN",
-        help="sampling weights: means are weighted, and the weight is released as the mean of its "
+        "sampling weights: means are weighted, and the weight is released as the mean of its "
         "group, so that weighted totals are those of the table",
     )
 
 
-def _add_constraints(parser: argparse.ArgumentParser) -> None:
+def _add_constraints(parser: Parser) -> None:
     for front in FRONTS.values():
         for option in front.options:
-            allowed: Any = {"choices": option.kind}
+            usage, settings = f"--{option.name.replace('_', '-')}", {"default": option.default}
             if isinstance(option.kind, str):
-                allowed = {"type": number(option.kind)}
-            parser.add_argument(
-                f"--{option.name.replace('_', '-')}",
-                default=option.default,
-                metavar=option.name[0].upper() if isinstance(option.kind, str) else None,
-                help=option.help,
-                **allowed,
-            )
+                value = option.name[0].upper()
+                parser.number(f"{usage} {value}", option.kind, option.help, **settings)
+            else:
+                parser.option(usage, option.help, choices=option.kind, **settings)
 
 
-def _add_risk(parser: argparse.ArgumentParser) -> None:
+def _add_risk(parser: Parser) -> None:
     parser.add_argument("original", metavar="ORIGINAL", help="the table before")
     parser.add_argument(
         "release", metavar="RELEASE", help="the table after, with the rows in the same order"
     )
-    _add_columns(
+    _add_quasi_identifiers(
         parser, "columns to compare; default: all that are in both and not named by other options"
     )
-    _add_names(
-        parser,
+    parser.columns(
         "--sensitive",
         "columns such as a diagnosis, taken from RELEASE if they are there: print their "
         "homogeneity, diversity and closeness",
     )
-    parser.add_argument(
+    parser.column(
         "--weight",
-        action=Once,
-        metavar="COLUMN",
-        help="sampling weights, taken from RELEASE if they are there: print population risks",
+        "sampling weights, taken from RELEASE if they are there: print population risks",
     )
-    _add_names(
-        parser,
+    parser.columns(
         "--amounts",
         "columns of ORIGINAL such as sales, compared or not: print how much of the sum of a class "
         "one contributor has, and how well the largest value can be estimated",
     )
-    parser.add_argument(
+    parser.column(
         "--unit",
-        action=Once,
-        metavar="COLUMN",
-        help="to whom a row belongs, if people have several; taken from RELEASE if it is there: "
+        "to whom a row belongs, if people have several; taken from RELEASE if it is there: "
         "print the smallest number of people who share a row, and the largest share of one of "
         "them; risk is then that of people",
     )
-    parser.add_argument(
-        "--earlier",
-        nargs=2,
-        action="append",
-        default=[],
-        metavar=("ORIGINAL", "RELEASE"),
-        help="an earlier release of the same people, with its original: print the smallest number "
-        "of people, as --unit names them, who share their rows of all releases. It may be repeated",
+    parser.earlier(
+        "an earlier release of the same people, with its original: print the smallest number "
+        "of people, as --unit names them, who share their rows of all releases. It may be repeated"
     )
-    add_kind_options(parser)
+    _add_kinds(parser)
     _add_jobs(parser)
-    add_format_options(parser)
+    _add_format(parser)
 
 
-def _add_columns(parser: argparse.ArgumentParser, help: str) -> None:
+def _add_quasi_identifiers(parser: Parser, help: str) -> None:
     parser.add_argument("-q", "--quasi-identifiers", action="append", metavar="A,B", help=help)
 
 
-def _add_jobs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--jobs",
-        type=number("jobs"),
-        default=-1,
-        dest="n_jobs",
-        metavar="N",
-        help="threads; default: one per processor",
+def _add_jobs(parser: Parser) -> None:
+    parser.number(
+        "--jobs N", "jobs", "threads; default: one per processor", default=-1, dest="n_jobs"
     )
 
 
-def _add_demo(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--write", metavar="CSV", help="write a made-up table to this new file")
-    parser.add_argument("--force", action="store_true", help="overwrite a file that exists")
+def _add_demo(parser: Parser) -> None:
+    parser.option("--write CSV", "write a made-up table to this new file")
+    parser.flag("--force", "overwrite a file that exists")
 
 
-def add_format_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--na",
-        type=texts,
-        action="extend",
-        default=[],
-        metavar="TEXT,TEXT",
-        help="more texts that mean that a value is missing",
+def _add_format(parser: Parser) -> None:
+    parser.listed(
+        "--na TEXT,TEXT", "more texts that mean that a value is missing", "extend", type=texts
     )
-    parser.add_argument(
-        "--decimal", type=mark, default=".", metavar="MARK", help="decimal mark; default: a point"
-    )
-    parser.add_argument(
-        "--thousands",
+    parser.option("--decimal MARK", "decimal mark; default: a point", type=mark, default=".")
+    parser.option(
+        "--thousands MARK",
+        "what separates groups of three digits, as a comma in 1,200; default: nothing",
         type=mark,
-        metavar="MARK",
-        help="what separates groups of three digits, as a comma in 1,200; default: nothing",
     )
-    parser.add_argument(
+    parser.option(
         "--encoding",
+        "encoding of CSV files, such as latin-1; default: %(default)s",
         type=encoding,
         default="utf-8",
-        help="encoding of CSV files, such as latin-1; default: %(default)s",
     )
-    parser.add_argument(
-        "--sheet", metavar="NAME", help="sheet of an Excel file; default: the first"
-    )
-    parser.add_argument(
+    parser.option("--sheet NAME", "sheet of an Excel file; default: the first")
+    parser.option(
         "--sep",
+        r"separator of the cells of .csv files, such as ';', '|' or \t; default: a comma",
         type=separator,
-        help=r"separator of the cells of .csv files, such as ';', '|' or \t; default: a comma",
     )
     header = parser.add_mutually_exclusive_group()
     header.add_argument(
@@ -496,38 +450,28 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(header="check")
 
 
-def add_kind_options(parser: argparse.ArgumentParser) -> None:
+def _add_kinds(parser: Parser) -> None:
     for kind, help in KINDS.items():
-        _add_names(parser, f"--{kind}", help)
+        parser.columns(f"--{kind}", help)
 
 
-def _add_names(parser: argparse.ArgumentParser, option: str, help: str) -> None:
-    parser.add_argument(option, action="append", default=[], metavar="A,B", help=help)
-
-
-def add_release_options(parser: argparse.ArgumentParser) -> None:
+def _add_release(parser: Parser) -> None:
     """Add the options that say how much columns count, and how they are released."""
-    parser.add_argument(
-        "--weights",
-        action="append",
+    parser.listed(
+        "--weights A=2,B=0.5",
+        "how much columns count when groups are made; default: 1 each",
         dest="column_weights",
-        default=[],
-        metavar="A=2,B=0.5",
-        help="how much columns count when groups are made; default: 1 each",
     )
-    parser.add_argument(
+    parser.option(
         "--categories",
-        choices=["mode", "shares", "generalize"],
-        help="what is released of categories: the most frequent one of a group, one column of "
+        "what is released of categories: the most frequent one of a group, one column of "
         "shares per category, for models, or the lowest common node of their hierarchy, * without "
         "one; default: mode",
+        choices=["mode", "shares", "generalize"],
     )
-    parser.add_argument(
-        "--round",
-        action="append",
-        dest="decimals",
-        default=[],
-        metavar="A=1,N",
-        help="decimals of released means, for single columns or, as a number alone, for all "
+    parser.listed(
+        "--round A=1,N",
+        "decimals of released means, for single columns or, as a number alone, for all "
         "others; default: as many as the column has",
+        dest="decimals",
     )
