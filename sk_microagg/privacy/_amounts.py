@@ -8,24 +8,21 @@ import numpy as np
 
 from sk_microagg._utils._tables import cells_of, has_numbers, missing_cells
 from sk_microagg._utils._typing import Array, Codes, Floats, Labels
-from sk_microagg.privacy._base import VectorizedConstraint
+from sk_microagg.privacy._base import ROUNDING, BoundConstraint
 from sk_microagg.privacy._codes import as_column
 
 # An amount and the number of the unit that it belongs to; -1 if the record is a unit of its own.
 AMOUNTS = np.dtype([("amount", np.float64), ("unit", np.int32)])
 
-# Relative: a limit that users compute, such as 1 - 0.8, may be a little off. Guards, which add up
-# in another order than `measure`, are stricter by half of it.
-ROUNDING = 1e-9
-
 # Larger amounts are scaled down, so that sums of them stay finite.
 LARGE = 2.0**900
 
 
-class AmountConstraint(VectorizedConstraint):
+class AmountConstraint(BoundConstraint):
     """Base class of constraints on amounts, which may be those of quasi-identifiers, too."""
 
     is_about_amounts = True
+    _rounding = ROUNDING
 
     # How several amounts of one unit are taken together.
     _add: ClassVar[Any] = np.add
@@ -60,6 +57,11 @@ class AmountConstraint(VectorizedConstraint):
         values = values.copy()
         values["unit"] = units
         return values
+
+    def suits_block(self, figure: float) -> bool:
+        # Otherwise most of a block may become one group.
+        bound = getattr(self, self._bound)
+        return figure <= bound / 2 if self.is_worse_if_larger else figure >= 2 * bound
 
     def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
         return self.measure_amounts(*contributions(labels, values, self._add))

@@ -18,6 +18,10 @@ from sk_microagg._utils._estimator import BaseEstimator
 from sk_microagg._utils._typing import Array, Booleans, Labels
 from sk_microagg.privacy._registry import CONSTRAINTS
 
+# Relative: a bound that users compute, such as 1 - 0.8, may be a little off. Guards, which add up
+# in another order than `measure`, are stricter by half of it.
+ROUNDING = 1e-9
+
 
 class Constraint(BaseEstimator, metaclass=ABCMeta):
     """Base class of constraints: what each group must satisfy beyond its size.
@@ -309,3 +313,22 @@ class VectorizedConstraint(Constraint):
 
     def accepts_each(self, figures: Array) -> Booleans:
         return self.accepts(figures)  # type: ignore[arg-type, return-value]
+
+
+class BoundConstraint(VectorizedConstraint):
+    """Base of constraints that demand a figure of at most, or at least, one of their parameters."""
+
+    # The name of the parameter, and by how much a figure may be beyond it, relatively.
+    _bound: ClassVar[str]
+    _rounding: ClassVar[float] = 0.0
+
+    def accepts(self, figure: Any) -> Any:
+        bound = getattr(self, self._bound)
+        if self.is_worse_if_larger:
+            return figure <= bound * (1 + self._rounding)
+        return figure >= bound * (1 - self._rounding)
+
+    def shortfall(self, figure: Any) -> Any:
+        bound = getattr(self, self._bound)
+        missing = figure - bound if self.is_worse_if_larger else 1.0 - figure / bound
+        return np.maximum(missing, 0.0)

@@ -17,7 +17,7 @@ from sk_microagg._utils._formatting import rounded_up
 from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._typing import Array, Codes, Floats, Labels
 from sk_microagg._utils._validation import check_number
-from sk_microagg.privacy._base import VectorizedConstraint
+from sk_microagg.privacy._base import BoundConstraint
 from sk_microagg.privacy._codes import GroupCounts, as_column, codes_of, have_order, order_codes
 
 OPTIONS = ("auto", "ordered", "equal")
@@ -27,7 +27,7 @@ OPTIONS = ("auto", "ordered", "equal")
 SHARE_FOR_BLOCKS = 0.25
 
 
-class TCloseness(VectorizedConstraint):
+class TCloseness(BoundConstraint):
     """Values of a sensitive column that are distributed in each group nearly as in the whole table.
 
     An intruder who finds the group of a person then learns little that the whole table does not
@@ -80,6 +80,7 @@ class TCloseness(VectorizedConstraint):
     """
 
     front = FRONTS["t"]
+    _bound = "t"
 
     def __init__(self, t: float = 0.2, distance: Any = "auto", column: Hashable = None) -> None:
         self.t = t
@@ -135,14 +136,8 @@ class TCloseness(VectorizedConstraint):
         table = OrderedDistance if distance == "ordered" else EqualDistance
         return codes, table(np.bincount(codes))
 
-    def accepts(self, figure: Any) -> Any:
-        return figure <= self.t
-
     def suits_block(self, figure: float) -> bool:
         return figure <= SHARE_FOR_BLOCKS * self.t
-
-    def shortfall(self, figure: Any) -> Any:
-        return np.maximum(figure - self.t, 0.0)
 
     def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
         return table.of_groups(labels, values)

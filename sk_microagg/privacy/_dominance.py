@@ -10,7 +10,8 @@ from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import LargestGuard
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_count, check_number
-from sk_microagg.privacy._amounts import ROUNDING, AmountConstraint, largest_and_others, units_in
+from sk_microagg.privacy._amounts import AmountConstraint, largest_and_others, units_in
+from sk_microagg.privacy._base import ROUNDING
 
 # A share that may be that of one company is told in steps of this.
 STEP = 0.1
@@ -64,6 +65,7 @@ class Dominance(AmountConstraint):
     """
 
     front = FRONTS["dominance"]
+    _bound = "share"
 
     def __init__(self, share: float = 0.5, n: int = 1, column: Hashable = None) -> None:
         self.share = share
@@ -86,16 +88,6 @@ class Dominance(AmountConstraint):
         largest, others = largest_and_others(labels, amounts, self.n, self.n)
         total = largest + others + rest
         return np.divide(largest, total, out=np.zeros(len(total)), where=total > 0)
-
-    def accepts(self, figure: Any) -> Any:
-        return figure <= self.share * (1 + ROUNDING)
-
-    def shortfall(self, figure: Any) -> Any:
-        return np.maximum(figure - self.share, 0.0)
-
-    def suits_block(self, figure: float) -> bool:
-        # Otherwise most of a block may become one group.
-        return figure <= self.share / 2
 
     def told(self, figure: float) -> float:
         # With the mean that is released, an exact share would be the value of one company.

@@ -10,7 +10,8 @@ from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import LargestGuard
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_number
-from sk_microagg.privacy._amounts import ROUNDING, AmountConstraint, largest_and_others, units_in
+from sk_microagg.privacy._amounts import AmountConstraint, largest_and_others, units_in
+from sk_microagg.privacy._base import ROUNDING
 
 # Percents that are told: finer ones would be an estimate of the largest value.
 STEPS = 1, 2, 5, 10
@@ -63,6 +64,7 @@ class PPercent(AmountConstraint):
     """
 
     front = FRONTS["p_percent"]
+    _bound = "p"
 
     def __init__(self, p: float = 10, column: Hashable = None) -> None:
         self.p = p
@@ -79,16 +81,6 @@ class PPercent(AmountConstraint):
         largest, others = largest_and_others(labels, amounts, 1, 2)
         figures = np.full(len(largest), inf)
         return np.divide(100 * (others + rest), largest, out=figures, where=largest > 0)
-
-    def accepts(self, figure: Any) -> Any:
-        return figure >= self.p * (1 - ROUNDING)
-
-    def shortfall(self, figure: Any) -> Any:
-        return np.maximum(1.0 - figure / self.p, 0.0)
-
-    def suits_block(self, figure: float) -> bool:
-        # Otherwise most of a block may become one group.
-        return figure >= 2 * self.p
 
     def told(self, figure: float) -> float:
         return max(coarse_percent(figure), self.p)

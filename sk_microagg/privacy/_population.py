@@ -10,7 +10,8 @@ from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import SumGuard
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_number
-from sk_microagg.privacy._amounts import ROUNDING, AmountConstraint, units_in
+from sk_microagg.privacy._amounts import AmountConstraint, units_in
+from sk_microagg.privacy._base import ROUNDING
 
 
 class PopulationSize(AmountConstraint):
@@ -57,6 +58,7 @@ class PopulationSize(AmountConstraint):
     _add = np.maximum
 
     front = FRONTS["population"]
+    _bound = "at_least"
 
     def __init__(self, at_least: float = 20, weight: Hashable = None) -> None:
         self.at_least = at_least
@@ -84,15 +86,6 @@ class PopulationSize(AmountConstraint):
 
     def measure_amounts(self, labels: Labels, amounts: Floats, rest: Any = 0.0) -> Array:
         return np.add.reduceat(amounts, np.flatnonzero(np.diff(labels, prepend=-1))) + rest
-
-    def accepts(self, figure: Any) -> Any:
-        return figure >= self.at_least * (1 - ROUNDING)
-
-    def shortfall(self, figure: Any) -> Any:
-        return np.maximum(1.0 - figure / self.at_least, 0.0)
-
-    def suits_block(self, figure: float) -> bool:
-        return figure >= 2 * self.at_least
 
     def told(self, figure: float) -> float:
         # Exact sums of weights would reveal one to whoever knows the others.

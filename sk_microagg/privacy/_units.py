@@ -10,14 +10,11 @@ from sk_microagg._kernels import DistinctGuard, RecursiveGuard
 from sk_microagg._utils._formatting import at_most, rounded_up
 from sk_microagg._utils._typing import Array, Labels
 from sk_microagg._utils._validation import check_count, check_number
-from sk_microagg.privacy._base import VectorizedConstraint
+from sk_microagg.privacy._base import ROUNDING, BoundConstraint
 from sk_microagg.privacy._codes import GroupCounts, codes_of
 
-# Relative to the largest share: a share that users compute, such as 1 - 0.8, may be a little less.
-ROUNDING = 1e-9
 
-
-class DistinctUnits(VectorizedConstraint):
+class DistinctUnits(BoundConstraint):
     """At least `k` different units in each group: k counts people, not rows.
 
     Estimators apply it to the values that `fit` receives as `unit`, with their own `k`. A missing
@@ -46,6 +43,8 @@ class DistinctUnits(VectorizedConstraint):
     array([1, 2])
     """
 
+    _bound = "k"
+
     def __init__(self, k: int = 5, column: Hashable = None) -> None:
         self.k = k
         self.column = column
@@ -54,12 +53,6 @@ class DistinctUnits(VectorizedConstraint):
         check_count("k", self.k)
         codes, _ = codes_of(values)
         return codes, np.bincount(codes)
-
-    def accepts(self, figure: Any) -> Any:
-        return figure >= self.k
-
-    def shortfall(self, figure: Any) -> Any:
-        return np.maximum(1.0 - figure / self.k, 0.0)
 
     def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
         return GroupCounts.from_labels(labels, values).n_codes
@@ -74,7 +67,7 @@ class DistinctUnits(VectorizedConstraint):
         return f"k={self.k} different units ({column})"
 
 
-class UnitShare(VectorizedConstraint):
+class UnitShare(BoundConstraint):
     """No unit, such as a person, with more than a share of the records of a group.
 
     A group of 104 records of five people may have 100 of one person. An intruder who attributes all
@@ -124,6 +117,8 @@ class UnitShare(VectorizedConstraint):
     is_about_units = True
 
     front = FRONTS["unit_share"]
+    _bound = "at_most"
+    _rounding = ROUNDING
 
     def __init__(self, at_most: float = 0.2) -> None:
         self.at_most = at_most
@@ -144,12 +139,6 @@ class UnitShare(VectorizedConstraint):
     def prepare(self, values: Any) -> tuple[Array, Any]:
         self.check_parameters()
         return codes_of(values)[0], None
-
-    def accepts(self, figure: Any) -> Any:
-        return figure <= self.at_most * (1 + ROUNDING)
-
-    def shortfall(self, figure: Any) -> Any:
-        return np.maximum(figure - self.at_most, 0.0)
 
     def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
         groups = GroupCounts.from_labels(labels, values)
