@@ -1,7 +1,5 @@
 """The space in which the records of a table are compared, by the parameters of an estimator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -4,8 +4,6 @@ The duals need not be feasible: columns that are not known may be violated. A se
 records finds most of these, and they become known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dual variables that may be too high are lowered until all dual constraints hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ partition may use. The duals of its linear relaxation, one per record, prove a l
 every group their sum is at most its SSE, the dual constraint of that column. See doc/bound.rst.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The command line that asks for a release."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

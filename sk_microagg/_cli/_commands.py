@@ -1,7 +1,5 @@
 """The commands `anonymize`, `methods` and `demo`."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import time

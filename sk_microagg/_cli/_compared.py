@@ -1,7 +1,5 @@
 """Columns of a release, read as those of the original, so that their values can be compared."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The arguments of the commands."""
 
-from __future__ import annotations
-
 import argparse
 from difflib import get_close_matches
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """The command `risk`."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How the shell names parameters."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What is computed for the page, each in a process of its own: see `_workers`."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -4,8 +4,6 @@ Figures are coarse. What differs between the previews for two values of k may be
 digits were sent, its value could be computed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from math import ceil
 from typing import Any

@@ -1,7 +1,5 @@
 """What a user chooses on the page as a request, and a request in the words of the page."""
 
-from __future__ import annotations
-
 import json
 import re
 from argparse import Namespace

@@ -1,7 +1,5 @@
 """The table on the page: what is said about it, and the file that it was read from."""
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """The server of the page: for this machine only, and for the page that it served itself."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import secrets

@@ -1,7 +1,5 @@
 """Processes that compute for the page, and can be ended at any time."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

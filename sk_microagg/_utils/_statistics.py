@@ -1,7 +1,5 @@
 """Sizes, means and squared errors of groups, also where values are missing; duplicates."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

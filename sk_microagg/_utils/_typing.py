@@ -12,34 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
-    from matplotlib.text import Annotation
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.lines import Line2D as Line2D
+    from matplotlib.text import Annotation as Annotation
 else:  # matplotlib is an extra.
     Annotation = Axes = Line2D = Any
-
-__all__ = [
-    "Annotation",
-    "Array",
-    "Axes",
-    "Booleans",
-    "BuilderLike",
-    "Codes",
-    "DataFrame",
-    "Estimator",
-    "Figure",
-    "FilePath",
-    "Floats",
-    "Labels",
-    "Line2D",
-    "Names",
-    "Output",
-    "RandomState",
-    "RefinerLike",
-    "ScalerLike",
-    "Series",
-    "TableLike",
-]
 
 # Arrays: of any values, of numbers, of groups or records, of codes of values, of answers.
 Array: TypeAlias = NDArray[Any]

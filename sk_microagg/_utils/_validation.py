@@ -1,7 +1,5 @@
 """Validation of arguments, shared by the estimators, builders, refiners and metrics."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator

@@ -3,8 +3,6 @@
 Until they are complete, only their owner can read them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -1,7 +1,5 @@
 """What a column of a file holds, by its texts or its type: numbers, dates, categories, ..."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables in CSV files: all cells as text, exactly as they are in the file."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

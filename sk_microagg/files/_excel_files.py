@@ -1,7 +1,5 @@
 """Tables in Excel files, through openpyxl."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import re

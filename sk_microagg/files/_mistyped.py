@@ -1,7 +1,5 @@
 """Messages about columns whose kind is not clear: what was found, and what to do."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Tables in files: the cells as they are, their values, and released ones as they are written."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable

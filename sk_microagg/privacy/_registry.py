@@ -1,7 +1,5 @@
 """Constraints that the command line, the page and the report can ask for, by their first option."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

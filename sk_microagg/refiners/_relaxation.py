@@ -7,8 +7,6 @@ from the bound, so that good partitions consist of groups of small reduced cost.
 approximate: nothing is proven with them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Better partitions, selected from the groups of many: by a relaxation and integer programs."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
