@@ -31,6 +31,7 @@ from sk_microagg._utils._deadline import (
     shared_interrupt,
     warn_if_interrupted,
 )
+from sk_microagg._utils._statistics import group_means, group_sizes
 from sk_microagg._utils._typing import Floats, Labels, RandomState, TableLike
 from sk_microagg._utils._validation import (
     check_count,
@@ -159,15 +160,17 @@ class Aggregation:
         return labels, groups, cells
 
     def fit_labels(self, problem: Problem, labels: Labels) -> Grouping:
-        """The groups and cells of a partition that is given, numbered stratum by stratum."""
+        """The groups of a partition that is given, numbered stratum by stratum, without weights."""
         problem.rules.check(labels, "The release has groups")
         strata = problem.strata
         groups, cells = [], []
         everything = [np.arange(len(labels))]
         for rows in everything if strata is None else strata.rows_of_all():
-            part = problem if strata is None else problem.subset(rows)
-            own = labels[rows] - labels[rows].min()
-            groups.append(_fit_block(part, *dense(part.scaled, False), own, 0))
+            (points, coordinates), own = dense(problem.scaled[rows]), labels[rows]
+            own = own - own.min()
+            means = among_all(group_means(points, own), coordinates, problem.scaled.shape[1])
+            sizes = group_sizes(own)
+            groups.append(FittedGroups(means, means, sizes, 0.0 * sizes, 0.0, 0, 0))
             cells.append(Cells.from_blocks(groups[-1:], Router.single_block()))
         if strata is None:
             return labels, groups[0], cells[0]

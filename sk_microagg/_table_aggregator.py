@@ -53,6 +53,7 @@ from sk_microagg._utils._validation import (
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.encoding._encoder import warn_of_lost_columns, warn_of_similar_texts
 from sk_microagg.encoding._frames import Frame
+from sk_microagg.encoding._recoding import recode
 from sk_microagg.encoding._sampling_weights import (
     about_weights,
     check_weight_release,
@@ -166,7 +167,9 @@ class TableAggregator(
           in the same way wherever it occurs. Columns are cut at round numbers, or into the nodes
           below a node, one cut at a time, starting with the one that lowers the loss most (in all
           or per part, whichever loses less), as long as every combination still occurs `k` times
-          and satisfies the constraints. `builder`, `refiner` and `block_size` are not used.
+          and satisfies the constraints. `transform` recodes new records by their values, too; those
+          with a combination that the release lacks get the nearest of its classes. `builder`,
+          `refiner` and `block_size` are not used.
 
     decimals : "auto", int, dict or None, default="auto"
         Number of decimals of released numbers, for all columns or by their names.
@@ -408,9 +411,11 @@ class TableAggregator(
         if self.intervals == "disjoint":
             method = replace(method, builder=None, refiner=None)
             numbers_of_strata = None if strata is None else strata.numbers
-            recoded, released, loss = encoder.recoded(records, rules, numbers_of_strata)
-            labels, groups, cells = aggregation.fit_labels(problem, recoded)
+            recoding, loss = recode(records, encoder.columns, encoder.k, rules, numbers_of_strata)
+            found, released = recoding.find(records, numbers_of_strata), recoding.released()
+            labels, groups, cells = aggregation.fit_labels(problem, found)
         else:
+            recoding = None
             labels, groups, cells = aggregation.run(problem, method, task)
             released, loss = self._release_groups(encoder, records, numbers, labels, rules, weights)
         if uses_target(self):
@@ -422,7 +427,7 @@ class TableAggregator(
         missing = encoder.coordinates.missing(numbers)
         single_values = encoder.coordinates.single_values(missing, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, points, labels)
-        exact_transform = groups.n_moved == n_moved == 0
+        exact_transform = recoding is not None or groups.n_moved == n_moved == 0
         sums = encoder.coordinates.sums_of_squares(numbers, labels, single_values[:2])
         if len(single_values[0]):
             method.forget_traces()
@@ -450,6 +455,7 @@ class TableAggregator(
             self._encoder = encoder
             self._released = released
             self._cells = cells
+            self._recoding = recoding
             self._hidden = single_values[:2]
             self._strata = None if strata is None else strata.names
             self._training_digest = None if exact_transform else digest(routing_of(points))
@@ -741,7 +747,13 @@ class TableAggregator(
 
     def _find(self, table: DataFrame, points: Points) -> Labels:
         strata = self._table_roles.strata_of(table)
-        return find_cells(self._cells, points, self.n_jobs, self._strata, strata)
+        groups = find_cells(self._cells, points, self.n_jobs, self._strata, strata)
+        if self._recoding is None:
+            return groups
+        names = self._strata
+        numbers = None if names is None else names.numbers_of(strata, len(table))
+        classes = self._recoding.find(table, numbers)
+        return np.where(classes < 0, groups, classes)
 
     def _check_new(self, X: TableLike) -> Frame:
         check_is_fitted(self)

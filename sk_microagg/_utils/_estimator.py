@@ -34,6 +34,7 @@ CELLS = (
     "_cells",
     "_space",
     "_encoder",
+    "_recoding",
     "_hidden",
     "_strata",
     "_training_digest",

@@ -16,10 +16,9 @@ from sk_microagg.encoding._dates import DateColumn
 from sk_microagg.encoding._frames import is_missing
 from sk_microagg.encoding._numbers import NumberColumn, group_averages
 from sk_microagg.encoding._ordinals import OrdinalColumn
-from sk_microagg.encoding._recoding import group_intervals, recode
+from sk_microagg.encoding._recoding import group_intervals
 from sk_microagg.encoding._trees import HierarchyColumn
 from sk_microagg.generalization import Hierarchy
-from sk_microagg.privacy import Rules
 
 # How messages begin, for those who filter them.
 LOST = "Column .* (is released as missing almost everywhere|has mostly values that fewer than)"
@@ -175,13 +174,6 @@ class TableEncoder:
                 continue
             released[column.name] = rows.to_frame()
         return released
-
-    def recoded(
-        self, table: DataFrame, rules: Rules, strata: Labels | None
-    ) -> tuple[Labels, dict[Any, DataFrame], float]:
-        """Groups of a global recoding, the row that each is released as, and its loss."""
-        labels, cells, loss = recode(table, self.columns, self.k, rules, strata)
-        return labels, {name: column.to_frame() for name, column in cells.items()}, loss
 
     def generalization_loss(
         self, table: DataFrame, labels: Labels, units: Array | None = None

@@ -5,22 +5,24 @@ columns begin as "*". Cuts are added one at a time, the one first that lowers th
 long as every combination of values is still that of k people and satisfies the constraints. A cut
 that is not possible stays so: groups only become smaller, and constraints are monotone. A category
 with many values may leave no other cut, so a second attempt begins with the largest gain per part.
+
+New records are recoded in the same way, by their values. All that this takes is in the release.
 """
 
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sk_microagg._utils._statistics import Members, take_units
-from sk_microagg._utils._tables import text_of_day
+from sk_microagg._utils._tables import import_extra, text_of_day
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Floats, Labels, Series
 from sk_microagg.encoding._coordinates import ON_A_LINE
 from sk_microagg.encoding._dates import DateColumn, days_of_dates
 from sk_microagg.encoding._frames import is_missing
 from sk_microagg.encoding._ordinals import OrdinalColumn
-from sk_microagg.generalization._domain import Cover, DateDomain, NumberDomain
+from sk_microagg.generalization._domain import Calendar, Cover, DateDomain, NumberDomain
 from sk_microagg.generalization._grid import Grid, SharedGrid, round_edges
 from sk_microagg.generalization._labels import ROOT, interval_text, label_of
 from sk_microagg.privacy import Rules
@@ -87,18 +89,75 @@ def extremes(values: Floats, members: Members) -> tuple[Floats, Floats, Booleans
     return low, high, np.bincount(labels[~known], minlength=n_groups) == 0
 
 
+@dataclass(frozen=True)
+class LineCoding:
+    """The cuts of a line, and the text of a missing value and of each cell."""
+
+    column: Any
+    cuts: Floats
+    texts: Array
+
+    def texts_of(self, cells: Series) -> Array:
+        values = _places_of(self.column, cells)
+        places = np.searchsorted(self.cuts, values, side="right") + 1
+        return self.texts[np.where(np.isnan(values), 0, places)]
+
+
+@dataclass(frozen=True)
+class NodeCoding:
+    """The node of each value below a released one; others are released as the root."""
+
+    column: Any
+    node_of: Mapping[str, str]
+    root: str
+
+    def texts_of(self, cells: Series) -> Array:
+        codes, different = self.column._factorize(cells)
+        nodes = [self.node_of.get(label_of(value), self.root) for value in different]
+        return np.array([*nodes, self.root], dtype=object)[codes]
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """How values are recoded, and the classes that are released: strata, then texts of columns."""
+
+    codings: Mapping[Any, LineCoding | NodeCoding]
+    classes: Any
+
+    def find(self, table: DataFrame, strata: Labels | None) -> Labels:
+        """The class of each record; -1 if there is none with its texts."""
+        return np.asarray(self.classes.get_indexer(_keys_of(table, self.codings, strata)))
+
+    def released(self) -> dict[Any, DataFrame]:
+        """By the name of each column, a table with the text of each class."""
+        texts = self.classes.to_frame(index=False).astype(object)
+        return {
+            name: texts[[place]].set_axis([name], axis=1)
+            for place, name in enumerate(self.codings, start=1)
+        }
+
+
+def _keys_of(table: DataFrame, codings: Mapping[Any, Any], strata: Labels | None) -> Any:
+    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    numbers = np.zeros(len(table), dtype=np.intp) if strata is None else strata
+    texts = [coding.texts_of(table[name]) for name, coding in codings.items()]
+    return pandas.MultiIndex.from_arrays([numbers, *texts])
+
+
 def recode(
     table: DataFrame, columns: list[Any], k: int, rules: Rules, strata: Labels | None
-) -> tuple[Labels, dict[Any, Series], float]:
-    """Cut all columns; return groups, what each is released as in each column, and the loss."""
+) -> tuple[Recoding, float]:
+    """Cut all columns; return how they are recoded, and the loss."""
     orders = {False, not all(isinstance(column, ON_A_LINE) for column in columns)}
     attempts = [_cut(table, columns, k, rules, strata, per_part) for per_part in orders]
-    return min(attempts, key=lambda attempt: attempt[2])
+    codings, loss = min(attempts, key=lambda attempt: attempt[1])
+    classes = _keys_of(table, codings, strata).drop_duplicates().sort_values()
+    return Recoding(codings, classes), loss
 
 
 def _cut(
     table: DataFrame, columns: list[Any], k: int, rules: Rules, strata: Any, per_part: bool
-) -> tuple[Labels, dict[Any, Series], float]:
+) -> tuple[dict[Any, LineCoding | NodeCoding], float]:
     cut_columns: list[Any] = [
         LineCuts(column, table[column.name], k, rules.units)
         if isinstance(column, ON_A_LINE)
@@ -116,13 +175,9 @@ def _cut(
         if np.bincount(parts).min() >= k and rules.are_met(parts).all():
             labels = parts
             candidates += [(column, new) for new in column.add(cut)]
-    first = np.unique(labels, return_index=True)[1]
-    cells, lost = {}, []
-    for column in cut_columns:
-        texts, losses = column.released()
-        cells[column.name] = type(table[column.name])(texts[first], dtype=object, name=column.name)
-        lost.append(losses.mean())
-    return labels, cells, float(np.mean(lost))
+    coded = {column.name: column.released() for column in cut_columns}
+    losses = [losses.mean() for _, losses in coded.values()]
+    return {name: coding for name, (coding, _) in coded.items()}, float(np.mean(losses))
 
 
 def _numbered(labels: Labels, cells: Labels) -> Labels:
@@ -135,20 +190,22 @@ class LineCuts:
     def __init__(self, column: Any, cells: Series, k: int, units: Array | None) -> None:
         self.name = cells.name
         self._column = column
-        is_date = isinstance(column, DateColumn)
-        self._values = days_of_dates(cells) if is_date else column.values(cells)
+        self._values = _places_of(column, cells)
         self._missing = np.isnan(self._values)
         self._sorted = np.sort(self._values[~self._missing])
         self._is_whole = isinstance(column, OrdinalColumn) or bool(np.all(self._sorted % 1 == 0))
         self._cuts: list[float] = []
         if isinstance(column, OrdinalColumn):
-            self._edges, self._outer = (column.ranks[1:] + column.ranks[:-1]) / 2, (-np.inf, np.inf)
+            # None where rare values lie in between: they are in no interval on either side.
+            self._edges = (column.ranks[:-1] + 0.5)[np.diff(column.ranks) == 1]
+            self._outer = (-np.inf, np.inf)
             return
         numbers, places = np.unique(self._values[~self._missing], return_inverse=True)
         grid = Grid(k, units=take_units(units, ~self._missing))
         counts = grid.count(places, len(numbers))
         self._edges = round_edges(numbers, counts, k, self._is_whole)
-        low, high = grid.ends(numbers, counts)
+        has_dates = isinstance(column, DateColumn)
+        low, high = (Calendar(grid) if has_dates else grid).ends(numbers, counts)
         self._outer = (low[0], high[-1]) if len(numbers) else (-np.inf, np.inf)
 
     def candidates(self) -> list[float]:
@@ -174,17 +231,21 @@ class LineCuts:
         self._cuts = sorted([*self._cuts, cut])
         return []
 
-    def released(self) -> tuple[Array, Floats]:
-        """What each record is released as, and the loss of that."""
-        if not self._cuts:
-            return np.full(len(self._values), ROOT, dtype=object), 1.0 - self._missing
+    def released(self) -> tuple[LineCoding, Floats]:
+        """What values are released as, and the loss of each record."""
         ends = [self._outer[0], *self._cuts, self._outer[1]]
-        covers = [(), *(self._cover(*pair) for pair in pairwise(ends))]
-        shown = NumberDomain([end for cover in covers for end in cover], unit=float(self._is_whole))
-        texts = np.array([self._text(cover) for cover in covers], dtype=object)
-        losses = np.array([*map(shown.loss_of, covers)])
+        covers = [(), *map(self._cover, ends[:-1], ends[1:])] if self._cuts else [(), ()]
         cells = self.cells_with()
-        return texts[cells], np.where(self._missing, 0.0, losses[cells])
+        used = np.setdiff1d(cells, 0)
+        ends = [end for cell in used for end in covers[cell]]
+        losses = np.array([*map(NumberDomain(ends, unit=float(self._is_whole)).loss_of, covers)])
+        texts = np.array([self._text(cover) for cover in covers], dtype=object)
+        # Nobody is to know cuts that the release does not show: in gaps, or between two of "*".
+        shown = used[np.r_[True, texts[used[1:]] != texts[used[:-1]]]]
+        coding = LineCoding(
+            self._column, np.array(self._cuts)[shown[1:] - 2], texts[np.r_[0, shown]]
+        )
+        return coding, np.where(self._missing, 0.0, losses[cells])
 
     def _cover(self, low: float, high: float) -> Cover:
         """The ends of a cell that are shown: none if one is not safe, or not that of a value."""
@@ -192,7 +253,7 @@ class LineCuts:
             ranks, own = self._column.ranks, self._sorted
             ranks = ranks[(ranks > low) & (ranks < high)]
             own = own[(own > low) & (own < high)]
-            is_beyond = not len(ranks) or own.min() < ranks[0] or own.max() > ranks[-1]
+            is_beyond = not len(ranks) or np.any((own < ranks[0]) | (own > ranks[-1]))
             return () if is_beyond else (float(ranks[0]), float(ranks[-1]))
         if np.isinf(low) or np.isinf(high):
             return ()
@@ -207,12 +268,12 @@ class NodeCuts:
     """Categories, which are cut into the nodes below one node of a tree."""
 
     def __init__(self, column: Any, cells: Series, per_part: bool) -> None:
-        self.name = cells.name
+        self.name, self._column = cells.name, column
         self._per_part = per_part
         self._tree, self._losses, self._leaves = column.tree_of(cells)
         self._missing: Booleans = np.asarray(is_missing(cells) | (self._leaves < 0))
         self._n_below = np.bincount(self._leaves[~self._missing], minlength=self._tree.n_leaves)
-        self._nodes = np.full(len(cells), self._tree.root)
+        self._node_of = np.full(self._tree.n_leaves + 1, self._tree.root)  # of missing ones, too
         self._children: dict[int, list[int]] = {}
         for node, parent in enumerate(self._tree.parent):
             if node != self._tree.root:
@@ -236,20 +297,29 @@ class NodeCuts:
 
     def cells_with(self, node: int) -> Labels:
         """The node of each record if one is cut, plus 1; 0 where a value is missing."""
-        nodes = self._nodes.copy()
+        return np.where(self._missing, 0, self._nodes_with(node)[self._leaves] + 1)
+
+    def _nodes_with(self, node: int) -> Labels:
+        nodes = self._node_of.copy()
         for child in self._children[node]:
-            is_below = (self._leaves >= self._tree.first[child]) & (
-                self._leaves <= self._tree.last[child]
-            )
-            nodes[is_below & ~self._missing] = child
-        return np.where(self._missing, 0, nodes + 1)
+            nodes[self._tree.first[child] : self._tree.last[child] + 1] = child
+        return nodes
 
     def add(self, node: int) -> list[int]:
         """Cut; return the nodes that may be cut from now on."""
-        self._nodes = np.where(self._missing, self._tree.root, self.cells_with(node) - 1)
+        self._node_of = self._nodes_with(node)
         return [child for child in self._children[node] if child in self._children]
 
-    def released(self) -> tuple[Array, Floats]:
-        labels = np.array([label_of(label) for label in self._tree.labels], dtype=object)
-        losses = np.array(self._losses)[self._nodes]
-        return labels[self._nodes], np.where(self._missing, 0.0, losses)
+    def released(self) -> tuple[NodeCoding, Floats]:
+        """What values are released as, and the loss of each record."""
+        labels, nodes = [*map(label_of, self._tree.labels)], self._node_of[self._leaves]
+        pairs, shown = enumerate(self._node_of[:-1]), np.setdiff1d(nodes, self._tree.root)
+        node_of = {labels[leaf]: labels[node] for leaf, node in pairs if node in shown}
+        coding = NodeCoding(self._column, node_of, labels[self._tree.root])
+        return coding, np.where(self._missing, 0.0, np.array(self._losses)[nodes])
+
+
+def _places_of(column: Any, cells: Series) -> Floats:
+    """Where values are cut: numbers, ranks among known ones, or days, if there are any."""
+    is_date = isinstance(column, DateColumn) and not is_missing(cells).all()
+    return days_of_dates(cells) if is_date else column.values(cells)

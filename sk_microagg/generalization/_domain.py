@@ -326,7 +326,7 @@ class DateDomain(NumberDomain):
     def __init__(
         self, values: Sequence[float] | Floats, grid: Grid | None = None, unit: float | None = None
     ) -> None:
-        super().__init__(values, None if grid is None else _Calendar(grid), unit)
+        super().__init__(values, None if grid is None else Calendar(grid), unit)
 
     def encode(self, values: Any) -> Codes:
         return super().encode(days_of(values))
@@ -349,7 +349,7 @@ class DateMidpointDomain(DateDomain, MidpointDomain):
     """Dates that are released as midpoints. Any other date counts as the nearest of them."""
 
 
-class _Calendar:
+class Calendar:
     """A grid without ends that are no dates, before the year 1 or after 9999."""
 
     def __init__(self, grid: Grid) -> None:

@@ -1,16 +1,20 @@
 """Disjoint intervals: every value is recoded in the same way, wherever it occurs."""
 
+import pickle
+import warnings
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+from attacks.byte_search import found_in, rare_numbers, recognizable
 from marks import in_one_case
+from tables.any_kind import COLUMNS, draw_table
 from tables.mixed import HIERARCHIES, draw
 
 from sk_microagg import TableAggregator
 from sk_microagg.metrics import generalization_loss
-from sk_microagg.privacy import LDiversity
+from sk_microagg.privacy import LDiversity, PopulationSize
 
 DISJOINT = {"numbers": "interval", "categories": "generalize", "intervals": "disjoint"}
 
@@ -87,9 +91,6 @@ def test_people_strata_and_constraints():
     assert classes["person"].nunique().min() >= 5
     assert classes["ill"].nunique().min() == 2
     assert X["region"].groupby(model.labels_).nunique().max() == 1
-    rows = {*release[names].itertuples(index=False, name=None)}
-    new = model.transform(X.head(30))[names]
-    assert {*new.itertuples(index=False, name=None)} <= rows
     assert model.builder_ is model.refiner_ is None
 
 
@@ -108,6 +109,142 @@ def test_dates_and_ordinal_values():
     for (_, last), (first, _) in pairwise(spans):
         assert pd.Timestamp(first) - pd.Timestamp(last) == pd.Timedelta(days=1)
     assert {*release["level"].unique()} == {*levels}
+
+
+def test_rare_ordinal_values_are_in_no_interval_beside_them():
+    """And values that nobody has leave no cells behind."""
+    levels = list("xAyBCDz")
+    grades = ["A"] * 6 + ["y"] + ["B"] * 6 + ["C"] * 6 + ["D"] * 6
+    X = pd.DataFrame({"grade": pd.Categorical(grades, levels, ordered=True)})
+    release = TableAggregator(4, **DISJOINT).fit_transform(X)
+    assert release["grade"].tolist() == ["[A, B]"] * 13 + ["C"] * 6 + ["D"] * 6
+
+
+def assert_transform_is_the_release(X, **parameters):
+    model = TableAggregator(**parameters, **DISJOINT)
+    release = model.fit_transform(X)
+    assert model.exact_transform_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pd.testing.assert_frame_equal(model.transform(X), release)
+    loaded = pickle.loads(pickle.dumps(model))
+    order = np.random.default_rng(0).permutation(len(X))
+    pd.testing.assert_frame_equal(loaded.transform(X.iloc[order]), release.iloc[order])
+    return model, release
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_transform_of_columns_of_any_kind_is_the_release():
+    n_released = 0
+    for seed in range(len(COLUMNS)):
+        X, k = draw_table(seed)
+        try:
+            model, _ = assert_transform_is_the_release(X, k=k)
+        except TypeError as error:  # Others are errors of fit.
+            assert "for which there are no intervals" in str(error)  # noqa: PT017
+        else:
+            n_released += model.n_groups_ > 1
+    assert n_released > 15
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Column .* has mostly")
+@in_one_case("share_missing", [0, 0.02, 0.3])
+@in_one_case(
+    "roles",
+    [
+        {},
+        {"unit": "person", "strata": ["region", "ill"]},
+        {"weight": "w", "strata": "region", "privacy": PopulationSize(120)},
+        {"sensitive": "ill", "privacy": LDiversity(2), "weight": "w", "unit": "person"},
+    ],
+)
+def test_transform_is_the_release(roles, share_missing):
+    for n, k in ((80, 3), (80, 80), (400, 5)):
+        X = draw(n, n + k, share_missing).assign(
+            person=np.arange(n) // 2, region=np.arange(n) % 2, ill=np.arange(n) // 2 % 2, same=1.5
+        )
+        X["w"] = np.linspace(50, 60, n)
+        X = pd.concat([X, X.iloc[: n // 4]], ignore_index=True)  # duplicates
+        if k == 80 and roles:
+            continue  # Strata have fewer records.
+        others = {"person", "region", "ill", "w"} - {*np.hstack([*roles.values(), ""]).tolist()}
+        parameters = {"hierarchies": HIERARCHIES, "drop": sorted(others), **roles}
+        assert_transform_is_the_release(X, k=len(X) if k == 80 else k, **parameters)
+
+
+def survey(n=900):
+    """People of three towns, 20 to 39 or 60 to 79 years old, and nobody else."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(20, 40, n) + 40.0 * (rng.random(n) < 0.5),
+            "town": rng.choice(["Bonn", "Cork", "Ulm"], n),
+            "country": rng.choice(["France", "Spain", "India"], n),
+        }
+    )
+
+
+def test_a_new_row_is_recoded_by_its_values():
+    X = survey()
+    model = TableAggregator(5, hierarchies=HIERARCHIES, **DISJOINT)
+    release = model.fit_transform(X)
+    assert release["age"].nunique() > 4
+    new = survey(300).sample(frac=1, random_state=0)
+    cells = model.transform(new)
+    assert all(map(is_in, new["age"], cells["age"]))
+    assert (cells["town"] == new["town"]).all()
+    # Beyond all intervals it is the outermost one, in a gap the one below.
+    ages = release["age"].to_numpy()
+    below, first = ages[X["age"].to_numpy() == 39][0], ages[X["age"].to_numpy() == 20][0]
+    last = ages[X["age"].to_numpy() == 79][0]
+    odd = new.iloc[:3].assign(age=[-7, 50, 140.0], town="Cork")
+    cells = model.transform(odd)
+    assert cells["age"].tolist() == [first, below, last]
+    assert {*cells["town"]} == {"Cork"}
+
+
+@pytest.mark.filterwarnings("ignore:Column .* has mostly")
+def test_a_new_row_gets_a_class_of_the_release():
+    X = survey().assign(region=lambda X: (X["age"] > 50).map({True: "old", False: "young"}))
+    X.loc[:9, "town"] = None
+    model = TableAggregator(5, strata="region", hierarchies=HIERARCHIES, **DISJOINT)
+    rows = {*model.fit_transform(X).itertuples(index=False, name=None)}
+    new = pd.DataFrame(
+        {
+            "age": [25, 70, None, 25, 25, 25, 1e9],
+            "town": ["Bonn", "Bonn", "Bonn", None, "Rome", "Ulm", "Ulm"],
+            "country": ["Spain", "Spain", "Spain", "Spain", "Spain", "Japan", None],
+            "region": ["young", "young", "old", "young", "young", "young", "old"],
+        }
+    )
+    cells = model.transform(new)
+    assert {*cells.itertuples(index=False, name=None)} <= rows
+    assert cells["region"].tolist() == new["region"].tolist()
+    # An unseen category is released as a missing one, if there is such a class.
+    assert cells["town"].tolist()[3:5] == ["*", "*"]
+    assert model.score(new) < 0
+
+
+@pytest.mark.filterwarnings("ignore:Column .* has mostly")
+def test_a_model_holds_what_the_release_shows():
+    X = draw(700, 1, 0.01)
+    for name in ("age", "income"):
+        X[name] = recognizable(X[name])
+    X.loc[:2, "sex"] = "asked not to say"
+    model = TableAggregator(5, hierarchies=HIERARCHIES, **DISJOINT)
+    release = model.fit_transform(X)
+    cells = {cell for name in ("age", "income") for cell in release[name]} - {"*"}
+    shown = {end for cell in cells for end in ends(cell)[:2]}
+    cuts = {cut for name in ("age", "income") for cut in model._recoding.codings[name].cuts}
+    assert cuts
+    assert cuts <= shown
+    secrets, held = rare_numbers([X["age"], X["income"]], 5), pickle.dumps(model)
+    assert len(secrets) > 500
+    assert found_in(held, secrets) <= shown
+    assert b"asked not" not in held
+    assert not hasattr(model.release_only(), "_recoding")
 
 
 def test_what_it_needs():
