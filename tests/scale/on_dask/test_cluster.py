@@ -1,6 +1,7 @@
 """DaskTableAggregator on workers that are processes of their own, some of which are killed."""
 
 import gc
+import multiprocessing
 import os
 import signal
 import sys
@@ -8,6 +9,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from marks import case
 from numpy.testing import assert_array_equal
 
 from sk_microagg import MicroAggregator
@@ -72,6 +74,19 @@ def wait_for_two_workers(cluster):
 def make_bundles_small(monkeypatch):
     """A task processes two or three blocks of such small tables, not all of them."""
     monkeypatch.setattr(_bundles, "BUNDLE_BYTES", 6000)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def start_workers_quickly():
+    """Where processes can be forked, all but the first find what they need imported already."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        yield
+        return
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        # Dask says once what it wants to be imported, and forgets what others have said.
+        context = distributed.utils.get_mp_context()
+        context.set_forkserver_preload(["distributed", "dask.dataframe", "sk_microagg.scale._dask"])
+        yield
 
 
 def start(n_workers):
@@ -202,45 +217,62 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@kills
-@every_shuffle
-def test_a_worker_that_is_killed_changes_nothing(client, X, new, tmp_path, shuffle):
-    def write(name, fatal):
-        calls = tmp_path / f"{name}-calls"
+@pytest.fixture(name="write", scope="module")
+def write_with_a_fatal_call(X, new):
+    """Write a release; return its files, new rows, and the numbers of calls and of blocks."""
+
+    def write(folder, shuffle, fatal=None):
         aggregator = DaskTableAggregator(
             quasi_identifiers=NAMES,
-            builder=make_builder(calls, fatal),
-            folder=tmp_path / f"{name}-folder",
+            builder=make_builder(folder / "calls", fatal),
+            folder=folder / "rows",
             shuffle=shuffle,
             **PARAMETERS,
         )
-        aggregator.fit_transform(X, path=tmp_path / name)
+        aggregator.fit_transform(X, path=folder / "release")
         moved = aggregator.transform(new).compute()
-        return contents(tmp_path / name), moved, len(list(calls.iterdir())), aggregator.n_blocks_
+        n_calls = len(list((folder / "calls").iterdir()))
+        return contents(folder / "release"), moved, n_calls, aggregator.n_blocks_
 
-    before = set(client.run(os.getpid).values())
-    files, moved, n_calls, n_blocks = write("undisturbed", fatal=None)
+    return write
+
+
+@pytest.fixture(name="undisturbed", scope="module")
+def write_undisturbed(cluster, write, tmp_path_factory):
+    before = cluster.run(os.getpid)
+    *results, n_calls, n_blocks = write(tmp_path_factory.mktemp("undisturbed"), "disk")
     assert n_calls == n_blocks == 16
-    assert set(client.run(os.getpid).values()) == before
-    files_again, moved_again, n_calls, _ = write("disturbed", fatal=8)
+    assert cluster.run(os.getpid) == before
+    return results
+
+
+@kills
+@every_shuffle
+def test_a_worker_that_is_killed_changes_nothing(client, undisturbed, write, tmp_path, shuffle):
+    files, moved = undisturbed
+    before = set(client.run(os.getpid).values())
+    files_again, moved_again, n_calls, n_blocks = write(tmp_path, shuffle, fatal=8)
     # A worker did die, half way through the blocks, and some were done again.
     assert len(before - set(client.run(os.getpid).values())) == 1
-    assert n_calls > n_blocks
+    assert n_calls > n_blocks == 16
     assert len(files) == 4
     assert files_again == files
     pd.testing.assert_frame_equal(moved_again, moved)
 
 
 @kills
-@every_shuffle
-def test_a_release_outlives_its_estimator_and_a_worker(client, X, shuffle):
-    aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **PARAMETERS)
-    release = aggregator.fit_transform(X)
-    expected = release.compute()
+def test_releases_outlive_their_estimators_and_a_worker(client, X):
+    releases, expected = {}, {}
+    for shuffle in ("disk", "memory"):
+        aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle=shuffle, **PARAMETERS)
+        releases[shuffle] = aggregator.fit_transform(X)
+        expected[shuffle] = releases[shuffle].compute()
     del aggregator
     gc.collect()
     process_of, held_by = client.run(os.getpid), client.has_what()
     worker = max(process_of, key=lambda worker: len(held_by[worker]))
-    assert held_by[worker] or shuffle == "disk"
+    assert held_by[worker]
     os.kill(process_of[worker], signal.SIGKILL)
-    pd.testing.assert_frame_equal(release.compute(), expected)
+    for shuffle, release in releases.items():
+        with case(shuffle=shuffle):
+            pd.testing.assert_frame_equal(release.compute(), expected[shuffle])
