@@ -40,6 +40,18 @@ class Told(BaseEstimator):
         return self
 
 
+@pytest.fixture(name="all_trees")
+def with_all_trees():
+    """The forests are those of users."""
+
+
+@pytest.fixture(autouse=True)
+def plant_few_trees(request, monkeypatch):
+    """Forests are small, but where chance would be seen in their weights."""
+    if "all_trees" not in request.fixturenames:
+        monkeypatch.setattr(_target_scaler, "N_TREES", 8)
+
+
 @pytest.fixture(name="X")
 def records():
     return np.random.default_rng(0).normal(size=(200, 3)) * UNITS
@@ -137,6 +149,7 @@ def test_that_a_value_is_missing_can_tell_of_the_target(X, classes):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("all_trees")
 @in_one_case("unit", [2.0**-1000, 2.0**1000])
 def test_units_of_a_target_do_not_matter(X, unit):
     y = X[:, 1] + 500 * X[:, 0]
@@ -314,6 +327,7 @@ GUESSED = [("normal", 0.0, True), ("ties", 1.0, False), ("missing", 1.0, True)]
 
 # Each kind, signal and type of target once; all combinations before a release.
 @pytest.mark.slow
+@pytest.mark.usefixtures("all_trees")
 @pytest.mark.parametrize(
     ("kind", "signal", "has_classes"),
     [
