@@ -71,9 +71,12 @@ def assert_refined(X, labels, refined, k):
 
 
 @pytest.mark.slow
-@either
-@settings(deadline=None, max_examples=30)
-@given(drawn=cases(), start=st.sampled_from(["mdav", "random"]))
+@settings(deadline=None, max_examples=40)
+@given(
+    refiner=st.sampled_from([ANNEALING, RECOMBINATION]),
+    drawn=cases(),
+    start=st.sampled_from(["mdav", "random"]),
+)
 def test_groups_keep_k_records_and_the_sse_does_not_rise(refiner, drawn, start):
     (X, rng), k = drawn.make(), drawn.k
     labels = MDAV().build(X, k) if start == "mdav" else some_labels(rng, drawn.n, k)
@@ -122,7 +125,7 @@ def test_the_unit_of_the_table_does_not_matter(refiner, X):
     X = X[:60]
     labels = MDAV().build(X, 4)
     expected = refiner.refine(X, labels, 4, random_state=0)
-    for exponent in (-300, 1, 300):
+    for exponent in (-300, 300):
         other = refiner.refine(2.0**exponent * X, labels, 4, random_state=0)
         assert np.array_equal(other, expected), exponent
 
@@ -143,12 +146,12 @@ def test_equal_seeds_give_equal_labels_and_others_do_not(refiner):
 def test_number_of_jobs_changes_nothing(refiner, X):
     X = X[:60]
     labels = MDAV().build(X, 4)
-    searches = [clone(refiner).set_params(n_init=3, n_jobs=n_jobs) for n_jobs in (None, 1, 2)]
-    first, *others = (search.refine(X, labels, 4, random_state=0) for search in searches)
-    assert all(np.array_equal(first, other) for other in others)
+    searches = [clone(refiner).set_params(n_init=3, n_jobs=n_jobs) for n_jobs in (None, 2)]
+    one, other = (search.refine(X, labels, 4, random_state=0) for search in searches)
+    assert np.array_equal(one, other)
     # Everything but the seconds.
     traces = [search.trace_[:, [0, 2]] for search in searches]
-    assert all(np.array_equal(traces[0], trace) for trace in traces)
+    assert np.array_equal(*traces)
     assert len({search.n_iter_ for search in searches}) == 1
 
 
@@ -255,7 +258,7 @@ for refiner in (
     Annealing(max_iter=10**13, n_init=2, n_jobs=2),
     Recombination(annealing_max_iter=10**13, n_jobs=2),
 ):
-    threading.Timer(0.7, _thread.interrupt_main).start()
+    threading.Timer(0.3, _thread.interrupt_main).start()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         refined = refiner.refine(X, labels, 5, random_state=0)

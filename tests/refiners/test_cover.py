@@ -1,6 +1,7 @@
 import math
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def test_the_cheapest_of_all_covers_is_found(n, k):
         costs = [sum(map(groups.cost.get, chosen)) for chosen in exact_covers(n, groups.cost)]
         # The tolerance of the solver is a millionth of the mean cost of a group.
         tolerance = 1e-6 * np.mean(list(groups.cost.values()))
-        for labels in partitions[:2]:
+        for labels in partitions[:1]:
             for best in (
                 recombined(groups, labels, seed),
                 groups.recombine_undecided(labels, PLENTY, NoDuals(), 60.0),
@@ -107,15 +108,16 @@ def test_groups_are_stored_with_their_records_and_costs():
     assert groups.cost_of(np.array([0, 0, 1, 1])) == 20.5
 
 
+@cache
 def local_optima(n=90, k=3):
     """Records, and partitions each of which is good in some regions."""
     X = np.random.default_rng(0).normal(size=(n, 2))
     start = np.arange(n) % (n // k)
-    return X, [LocalSearch().refine(X, start, k, random_state=seed) for seed in range(8)]
+    return X, tuple(LocalSearch().refine(X, start, k, random_state=seed) for seed in range(8))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_groups", "n_core_groups"), [(3, 1), (3, 2), (6, 3), (6, 6)])
+@pytest.mark.parametrize(("n_groups", "n_core_groups"), [(3, 1), (6, 6)])
 def test_small_regions_improve_a_partition_and_never_worsen_it(
     monkeypatch, n_groups, n_core_groups
 ):
@@ -260,7 +262,7 @@ from sk_microagg.refiners._catalog import _until_interrupted
 
 def solve():
     _thread.interrupt_main()
-    time.sleep(1.0)
+    time.sleep(0.5)
     print("solved")
 
 with interruptible():

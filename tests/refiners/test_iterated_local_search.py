@@ -40,7 +40,7 @@ def test_ends_below_local_search_and_exchange(X, labels):
 
 @pytest.mark.slow
 def test_about_as_good_as_the_oracle(X):
-    X = X[:120]
+    X = X[:80]
     labels = MDAV().build(X, 4)
     ours = [IteratedLocalSearch(max_iter=8).refine(X, labels, 4, random_state=s) for s in range(2)]
     plain = [iterated_local_search(X, labels, 4, max_iter=8, seed=s) for s in range(2)]
@@ -75,12 +75,12 @@ def test_more_searches_give_the_best_of_them(X, labels):
 
 
 def test_number_of_jobs_changes_nothing(X, labels):
-    searches = [IteratedLocalSearch(max_iter=60, n_init=3, n_jobs=jobs) for jobs in (None, 1, 2)]
-    first, *others = (search.refine(X, labels, 4, random_state=0) for search in searches)
-    assert all(np.array_equal(first, other) for other in others)
+    searches = [IteratedLocalSearch(max_iter=60, n_init=3, n_jobs=jobs) for jobs in (None, 2)]
+    one, other = (search.refine(X, labels, 4, random_state=0) for search in searches)
+    assert np.array_equal(one, other)
     # Everything but the seconds.
     traces = [search.trace_[:, [0, 2]] for search in searches]
-    assert all(np.array_equal(traces[0], trace) for trace in traces)
+    assert np.array_equal(*traces)
     assert {search.n_iter_ for search in searches} == {180}
 
 
@@ -248,7 +248,7 @@ labels = np.arange(len(X)) // 5
 refiner = Exchange()
 Exchange().refine(X[:10], labels[:10], 5)  # what is imported at first use is no kernel
 try:
-    threading.Timer(0.7, _thread.interrupt_main).start()
+    threading.Timer(0.3, _thread.interrupt_main).start()
     refiner.refine(X, labels, 5, random_state=0)
 except KeyboardInterrupt as interrupt:
     print("interrupted")

@@ -36,6 +36,26 @@ def short(**parameters):
     return Recombination(**{"n_init": 3, "max_iter": 2, "annealing_max_iter": 3000} | parameters)
 
 
+@pytest.fixture(scope="module", params=range(2))
+def done(request):
+    """A short search of the records: the errors of its runs of all of them, and the result."""
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    labels, runs = MDAV().build(X, 4), []
+
+    def recording(neighborhoods, *arguments):
+        result = plain(neighborhoods, *arguments)
+        if len(neighborhoods.X) == len(X):
+            runs.append(total_sse(X, result[0]))
+        return result
+
+    plain = recombination.anneal
+    search = short()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recombination, "anneal", recording)
+        refined = search.refine(X, labels, 4, random_state=request.param)
+    return SimpleNamespace(seed=request.param, search=search, refined=refined, runs=runs)
+
+
 class Endless:
     """The progress of a search without a limit."""
 
@@ -60,35 +80,22 @@ def test_ends_below_local_search_and_exchange():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_ends_below_each_of_its_runs(X, labels, seed, monkeypatch):
-    runs = []
-
-    def recording(neighborhoods, *arguments):
-        result = plain(neighborhoods, *arguments)
-        if len(neighborhoods.X) == len(X):
-            runs.append(total_sse(X, result[0]))
-        return result
-
-    plain = recombination.anneal
-    monkeypatch.setattr(recombination, "anneal", recording)
-    refined = short().refine(X, labels, 4, random_state=seed)
-    assert len(runs) >= 3
-    assert total_sse(X, refined) < min(runs)
+def test_ends_below_each_of_its_runs(X, done):
+    assert len(done.runs) >= 3
+    assert total_sse(X, done.refined) < min(done.runs)
 
 
 @pytest.mark.slow
 def test_a_partition_better_than_all_runs_is_kept_or_improved(X, labels):
     good = Annealing(max_iter=500_000).refine(X, labels, 4, random_state=0)
-    refined = short(n_init=1, max_iter=1, annealing_max_iter=1).refine(X, good, 4, random_state=0)
-    assert_valid(X, good, refined)
+    search = short(n_init=1, max_iter=1, annealing_max_iter=1)
+    assert_valid(X, good, search.refine(X, good, 4, random_state=0))
+    assert search.n_iter_ == 1
 
 
 @pytest.mark.slow
-@in_one_case("seed", range(2))
-def test_trace_records_every_improvement_and_ends_at_the_result(X, labels, seed):
-    search = short()
-    refined = search.refine(X, labels, 4, random_state=seed)
+def test_trace_records_every_improvement_and_ends_at_the_result(X, labels, done):
+    search, refined = done.search, done.refined
     number, seconds, sse = search.trace_.T
     assert number[0] == 0
     assert number[-1] == search.n_iter_ == 2
@@ -102,11 +109,10 @@ def test_trace_records_every_improvement_and_ends_at_the_result(X, labels, seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("max_iter", [1, 4])
-def test_number_of_rounds(X, labels, max_iter):
-    search = short(max_iter=max_iter)
+def test_number_of_rounds(X, labels):
+    search = short(n_init=2, max_iter=3)
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
-    assert search.n_iter_ == max_iter
+    assert search.n_iter_ == 3
 
 
 @pytest.mark.slow
@@ -146,7 +152,7 @@ def test_by_name(X, monkeypatch):
     # The default would take half a minute.
     monkeypatch.setattr(recombination, "STEPS_OF_INITIAL_RUN", 20)
     named, given = (
-        microaggregate(X[:24], 3, refiner=refiner, random_state=0)
+        microaggregate(X[:12], 3, refiner=refiner, random_state=0)
         for refiner in ("recombination", Recombination())
     )
     assert np.array_equal(named, given)
@@ -162,12 +168,9 @@ def test_time_limit_without_annealing_max_iter(X, labels, n_jobs):
 
 
 @pytest.mark.slow
-def test_a_time_limit_that_is_not_reached_changes_nothing(X, labels):
-    one, other = (
-        short(time_limit=time_limit).refine(X, labels, 4, random_state=0)
-        for time_limit in (None, 10**6)
-    )
-    assert np.array_equal(one, other)
+def test_a_time_limit_that_is_not_reached_changes_nothing(X, labels, done):
+    timed = short(time_limit=10**6).refine(X, labels, 4, random_state=done.seed)
+    assert np.array_equal(timed, done.refined)
 
 
 @pytest.mark.slow
@@ -221,7 +224,7 @@ def test_without_time_for_a_relaxation_the_best_run_is_kept(X, labels, monkeypat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_one_run_is_the_run_of_annealing(X, seed, set_clock, monkeypatch):
     # Time passes in annealing runs only, where every stage takes a hundredth of a second.
     set_clock(0.0)
