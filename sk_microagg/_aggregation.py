@@ -133,14 +133,6 @@ class Aggregation:
             method, block_size, stitch, estimator.random_state, estimator.n_jobs, estimator.verbose
         )
 
-    def check_strata(self, strata: TableLike | None, n_samples: int, rules: Rules) -> Strata | None:
-        """Return the strata of the records, or None; raise an error if one is too small."""
-        if strata is None:
-            return None
-        strata = Strata(strata, n_samples)
-        strata.check(self.method.k, rules)
-        return strata
-
     def method_for(self, problem: Problem, builder: object) -> Method:
         """Return the method for a problem; `builder` is the parameter of the estimator."""
         if not problem.rules:
@@ -230,11 +222,7 @@ class Aggregation:
 
 
 def find_cells(
-    cells: Any,
-    scaled: Points,
-    n_jobs: int | None,
-    fitted_strata: Any,
-    strata: TableLike | None,
+    cells: Any, scaled: Points, n_jobs: int | None, fitted_strata: Any, strata: TableLike | None
 ) -> Labels:
     """Return the groups of scaled records, by their strata if the model has any."""
     if (strata is None) != (fitted_strata is None):

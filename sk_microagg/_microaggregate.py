@@ -129,12 +129,11 @@ def microaggregate(
     rules = Rules.of_table(len(X), k, privacy, sensitive, unit)
     method = Method(k, make_builder(builder), make_refiner(refiner))
     method = method.with_constraints(rules, builder) if rules else method.for_columns(X.shape[1])
+    strata = Strata.checked(strata, len(X), k, rules)
     if strata is None:
         labels = method.partition(X, random_state, rules)[0]
         warn_if_one_group(labels, k, None, rules)
         return labels
-    strata = Strata(strata, len(X))
-    strata.check(k, rules)
     labels = np.empty(len(X), dtype=np.intp)
     n_groups = 0
     with shared_interrupt():

@@ -55,6 +55,7 @@ from sk_microagg._utils._validation import (
     without_mask,
 )
 from sk_microagg.privacy import Constraint, Rules
+from sk_microagg.privacy._strata import Strata
 
 FLOATS = (np.float64, np.float32)
 
@@ -337,7 +338,7 @@ class MicroAggregator(
         scaler = make_scaler(self.scaler, has_target=True)
         k = aggregation.method.k
         rules = Rules.of_table(len(records), k, self.privacy, sensitive, unit)
-        strata = aggregation.check_strata(strata, len(records), rules)
+        strata = Strata.checked(strata, len(records), k, rules)
         space = ScaledSpace(scaler, fewest_known(k))
         scaled, missing = space.fit(records, rules.units, y)
         problem = Problem(records, scaled, space.rounding(records, scaled), rules, strata)

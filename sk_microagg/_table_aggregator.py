@@ -62,6 +62,7 @@ from sk_microagg.encoding._sampling_weights import (
     weights_of,
 )
 from sk_microagg.privacy import Constraint, Rules
+from sk_microagg.privacy._strata import Strata
 
 
 class TableAggregator(
@@ -389,6 +390,7 @@ class TableAggregator(
         frame = Frame(X, self)
         table = frame.table
         aggregation = Aggregation.from_estimator(self, len(table))
+        k = aggregation.method.k
         check_option("categories", self.categories, ("mode", "shares", "generalize"))
         check_option("numbers", self.numbers, ("mean", "median", "interval"))
         check_weight_release(self)
@@ -396,11 +398,11 @@ class TableAggregator(
         roles = self._roles(table)
         weights = None if roles.weight is None else weights_of(table[roles.weight])
         if weights is not None and roles.keeps_weight:
-            warn_of_rare_weights(np.unique_counts(weights).counts, aggregation.method.k)
-        rules = self._rules(table, aggregation.method.k, roles, sensitive)
-        strata = aggregation.check_strata(roles.strata_of(table), len(table), rules)
+            warn_of_rare_weights(np.unique_counts(weights).counts, k)
+        rules = self._rules(table, k, roles, sensitive)
+        strata = Strata.checked(roles.strata_of(table), len(table), k, rules)
         records = table[roles.quasi_identifiers]
-        encoder = make_encoder(self, records, aggregation.method.k, y, rules.units)
+        encoder = make_encoder(self, records, k, y, rules.units)
         numbers = encoder.coordinates.numbers(records)
         points = encoder.coordinates.points(numbers)
         no_rounding = np.zeros(routing_of(points).shape[1])  # Points are computed cell by cell.

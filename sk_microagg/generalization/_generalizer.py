@@ -194,7 +194,8 @@ class Generalizer(
         warn_if_k_is_1(k, getattr(self, "privacy", None))
         table.warn_of_similar_values()
         rules = self._rules(X, roles, k, len(table))
-        strata = self._find_strata(X, roles, rules, k, len(table))
+        stratum_columns = columns_at(as_table(X), roles.strata) if roles.strata else None
+        strata = Strata.checked(stratum_columns, len(table), k, rules)
         weights = self._weights(len(table.names))
         hierarchies, domains = self._domains(table, k, rules.units)
         columns = RangeColumns(domains, weights, constant=self._constant())
@@ -340,15 +341,6 @@ class Generalizer(
         others = [n for n, name in names if name in amounts and n not in roles.sensitive]
         further = columns_at(table, others) if others else None
         return Rules.of_table(n_records, k, privacy, sensitive, unit, further)
-
-    def _find_strata(
-        self, X: TableLike, roles: TableRoles, rules: Rules, k: int, n_records: int
-    ) -> Strata | None:
-        if not roles.strata:
-            return None
-        strata = Strata(columns_at(as_table(X), roles.strata), n_records)
-        strata.check(k, rules)
-        return strata
 
     def _release(self, X: TableLike, rows: Array) -> Output:
         """Generalized quasi-identifiers among the columns that are released unchanged."""

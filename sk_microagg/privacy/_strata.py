@@ -1,7 +1,7 @@
 """Strata: parts of a table that no group crosses."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -66,6 +66,15 @@ class Strata:
         keys = _keys_of(self._columns)
         self.names = StratumNames(keys)
         self.numbers = self.names.numbers_of_keys(keys)
+
+    @classmethod
+    def checked(cls, strata: Any, n_records: int, k: int, rules: Rules) -> Self | None:
+        """Return the strata, None for None; raise an error if one is too small, as in `check`."""
+        if strata is None:
+            return None
+        checked = cls(strata, n_records)
+        checked.check(k, rules)
+        return checked
 
     def __len__(self) -> int:
         return len(self.names)
