@@ -10,7 +10,7 @@ from sk_microagg._table_roles import as_names, check_one_role
 from sk_microagg._utils._target_scaler import target_weights
 from sk_microagg._utils._targets import check_target
 from sk_microagg._utils._typing import Array, DataFrame, TableLike
-from sk_microagg._utils._validation import check_number
+from sk_microagg._utils._validation import check_dict, check_number
 from sk_microagg.encoding import TableEncoder
 from sk_microagg.encoding._dates import UNITS_OF_DATES
 from sk_microagg.generalization import Hierarchy
@@ -74,13 +74,7 @@ def check_kinds(
 
 
 def _read_hierarchies(hierarchies: Any, names: list[Any]) -> dict[Any, Hierarchy]:
-    if hierarchies is None:
-        return {}
-    if not isinstance(hierarchies, dict):
-        raise TypeError(
-            f"hierarchies={hierarchies!r} must be a dict from columns to hierarchies or None, got "
-            f"{type(hierarchies).__name__}."
-        )
+    hierarchies = check_dict("hierarchies", hierarchies, "hierarchies")
     as_names(list(hierarchies), "hierarchies", names)
     read = {name: read_hierarchy(name, tree) for name, tree in hierarchies.items()}
     for name, tree in read.items():
@@ -107,13 +101,7 @@ def _weights_by_target(
 
 
 def check_weights(weights: Any, names: list[Any]) -> dict[Any, float]:
-    if weights is None:
-        return {}
-    if not isinstance(weights, dict):
-        raise TypeError(
-            f"column_weights={weights!r} must be a dict from columns to numbers, 'target' or None, "
-            f"got {type(weights).__name__}."
-        )
+    weights = check_dict("column_weights", weights, "numbers, 'target'")
     as_names(list(weights), "column_weights", names)
     return {
         name: check_number(f"column_weights[{name!r}]", weight, above=0, at_most=LARGEST_WEIGHT)

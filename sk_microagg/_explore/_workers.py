@@ -28,10 +28,7 @@ if METHOD == "forkserver":
 QUIET = "ignore:resource_tracker:UserWarning"
 
 JOBS: dict[str, Any] = {
-    "preview": _jobs.preview,
-    "curve": _jobs.curve,
-    "certificate": _jobs.certificate,
-    "export": _jobs.export,
+    job.__name__: job for job in (_jobs.preview, _jobs.curve, _jobs.certificate, _jobs.export)
 }
 
 

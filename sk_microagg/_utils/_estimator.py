@@ -82,6 +82,10 @@ class BaseEstimator(_BaseEstimator):
     _doc_link_module = "sk_microagg"
     _doc_link_template = PAGE
 
+    if TYPE_CHECKING:  # what scikit-learn sets in `fit`
+        n_features_in_: int
+        feature_names_in_: Array
+
 
 class ReleaseOnlyMixin:
     """Mixin for estimators whose fitted models have cells, which copies may go without."""
@@ -203,10 +207,6 @@ class GroupsReprMixin:
     a group has. An estimator that is not fitted has the diagram of scikit-learn alone, and none has
     more than its text if `sklearn.set_config(display="text")` says so.
     """
-
-    if TYPE_CHECKING:  # what scikit-learn sets in `fit`
-        n_features_in_: int
-        feature_names_in_: Array
 
     def _repr_html_inner(self) -> str:
         model = self._grouped()

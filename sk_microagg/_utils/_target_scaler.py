@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
@@ -229,10 +229,6 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> scaler.weights_[1] > 3 * scaler.weights_[[0, 2]]
     array([ True,  True])
     """
-
-    if TYPE_CHECKING:  # what `fit` sets
-        n_features_in_: int
-        feature_names_in_: Array
 
     def __init__(
         self, estimator: Estimator = None, floor: float = FLOOR, random_state: RandomState = 0

@@ -124,6 +124,14 @@ def check_option(name: str, value: object, allowed: Collection[object]) -> None:
         raise ValueError(f"{name}={value!r} must be one of {options}.")
 
 
+def check_dict(name: str, value: Any, of: str) -> dict[Any, Any]:
+    """Return a dict from columns, empty for None; messages say what it may be `of`."""
+    if not isinstance(value, dict | None):
+        allowed = f"a dict from columns to {of} or None"
+        raise TypeError(f"{name}={value!r} must be {allowed}, got {type(value).__name__}.")
+    return value or {}
+
+
 def check_records(
     X: Any,
     *,

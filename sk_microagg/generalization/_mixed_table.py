@@ -22,7 +22,7 @@ from sk_microagg._utils._tables import (
     warn_of_similar_values,
 )
 from sk_microagg._utils._typing import Array, Booleans, Codes, Estimator
-from sk_microagg._utils._validation import check_names_differ
+from sk_microagg._utils._validation import check_dict, check_names_differ
 from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._labels import COLLECTIONS
@@ -86,12 +86,7 @@ class MixedTable:
 
     def hierarchies(self, given: Any) -> list[Hierarchy]:
         """A hierarchy for each column: the one given under its name, or the default."""
-        given = {} if given is None else given
-        if not isinstance(given, dict):
-            raise TypeError(
-                f"hierarchies={given!r} must be a dict from columns to hierarchies or None, "
-                f"got {type(given).__name__}."
-            )
+        given = check_dict("hierarchies", given, "hierarchies")
         for name in given:
             if name not in self.names:
                 raise ValueError(f"hierarchies names {name!r}; the columns are {self.names}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +16,7 @@ from sk_microagg._utils._typing import Estimator, Floats, Labels, RandomState, T
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_seed, own_copy
 from sk_microagg.metrics._pairs import check_pair, correlations, names_in_frame, standard_deviations
 
-QUARTILES = {
-    "lower_quartile_change": 0.25,
-    "median_change": 0.5,
-    "upper_quartile_change": 0.75,
-}
+QUARTILES = {"lower_quartile_change": 0.25, "median_change": 0.5, "upper_quartile_change": 0.75}
 FIELDS = [
     ("name", object),
     *((name, np.float64) for name in ("mean_change", "variance_ratio", *QUARTILES)),
@@ -231,7 +226,7 @@ def propensity_mse(
     if 0 < limit < len(X):
         rows = random.choice(len(X), limit, replace=False)
         X, release = X[rows], release[rows]
-    folds = _folds(cv, len(X), random.randint(LARGEST_SEED))
+    folds = KFold(check_folds(cv, len(X)), shuffle=True, random_state=random.randint(LARGEST_SEED))
     if estimator is None:
         # Centroids preserve the means, so that a linear model would see little difference; trees
         # detect that distinct released rows are few. Early stopping would separate rows of a pair.
@@ -243,18 +238,18 @@ def propensity_mse(
         )
     estimator = own_copy("estimator", estimator, ("fit", "predict_proba"), "None or ")
     errors = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_squared_error)(clone(estimator), X, release, *fold) for fold in folds
+        delayed(_squared_error)(clone(estimator), X, release, *fold) for fold in folds.split(X)
     )
     return sum(errors) / (2 * len(X))
 
 
-def _folds(cv: int, n_samples: int, seed: int) -> Iterator[tuple[Labels, Labels]]:
+def check_folds(cv: int, n_samples: int, where: str = "") -> int:
     n_folds = check_count("cv", cv)
     if not 2 <= n_folds <= n_samples:
         raise ValueError(
-            f"cv={cv!r} must be at least 2 and at most the number of records, {n_samples}."
+            f"cv={cv!r} must be at least 2 and at most the number of records{where}, {n_samples}."
         )
-    return KFold(n_folds, shuffle=True, random_state=seed).split(np.empty(n_samples))
+    return n_folds
 
 
 def _squared_error(

@@ -14,9 +14,8 @@ from sklearn.utils import column_or_1d
 from threadpoolctl import threadpool_limits  # of scikit-learn
 
 from sk_microagg._utils._typing import Array, Booleans, Estimator, Floats, RandomState, TableLike
-from sk_microagg._utils._validation import check_count, check_seed, own_copy
-
-LARGEST_SEED = np.iinfo(np.int32).max
+from sk_microagg._utils._validation import check_seed, own_copy
+from sk_microagg.metrics._changes import LARGEST_SEED, check_folds
 
 # Of more classes, only the largest probabilities are of interest.
 MOST_PROBABILITIES = 10
@@ -168,7 +167,7 @@ def membership_inference(
     y_in, y_out = (
         column_or_1d(y, input_name=name) for name, y in (("y_in", y_in), ("y_out", y_out))
     )
-    n_folds = _check_folds(cv, len(y_in), len(y_out))
+    n_folds = check_folds(cv, min(len(y_in), len(y_out)), " on either side")
     random = check_seed(random_state)
     seed = random.randint(LARGEST_SEED)
     estimator = _make_attack(estimator, len(y_in) + len(y_out), random.randint(LARGEST_SEED))
@@ -200,16 +199,6 @@ def membership_inference(
         trained_auc=float(np.mean(aucs)),
         trained_advantage=_advantage(is_recognized, is_member),
     )
-
-
-def _check_folds(cv: int, n_in: int, n_out: int) -> int:
-    n_folds = check_count("cv", cv)
-    if not 2 <= n_folds <= min(n_in, n_out):
-        raise ValueError(
-            f"cv={cv!r} must be at least 2 and at most the number of records on either side, "
-            f"{min(n_in, n_out)}."
-        )
-    return n_folds
 
 
 def _check_labels(model: Estimator, y_in: Array) -> None:
