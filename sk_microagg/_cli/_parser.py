@@ -369,8 +369,7 @@ def _add_risk(parser: Parser) -> None:
         "homogeneity, diversity and closeness",
     )
     parser.column(
-        "--weight",
-        "sampling weights, taken from RELEASE if they are there: print population risks",
+        "--weight", "sampling weights, taken from RELEASE if they are there: print population risks"
     )
     parser.columns(
         "--amounts",

@@ -187,12 +187,7 @@ class NumberDomain:
     _low: Floats
     _high: Floats
 
-    def __init__(
-        self,
-        values: ArrayLike,
-        grid: Any = None,
-        unit: float | None = None,
-    ) -> None:
+    def __init__(self, values: ArrayLike, grid: Any = None, unit: float | None = None) -> None:
         self._numbers, places, counts = np.unique(
             np.asarray(values, dtype=np.float64), return_inverse=True, return_counts=True
         )

@@ -306,10 +306,8 @@ def unchanged_uniqueness(
         unique, *with_release = unchanged_uniqueness_on_dask(labels_or_release, unchanged)
         return UnchangedUniqueness(unique, (), (), 0, *with_release)
     groups = classes_of(labels_or_release, "labels_or_release")
-    names, codes = (
-        column_names(unchanged),
-        [codes_of(c)[0] for c in columns_of(unchanged, "unchanged")],
-    )
+    names = column_names(unchanged)
+    codes = [codes_of(column)[0] for column in columns_of(unchanged, "unchanged")]
     check_consistent_length(groups, codes[0])
     units = np.arange(len(groups)) if unit is None else codes_of(unit)[0]
     check_consistent_length(groups, units)

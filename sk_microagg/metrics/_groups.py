@@ -205,9 +205,7 @@ def closeness(
 
 
 def beta_likeness(
-    labels_or_release: TableLike,
-    sensitive: TableLike,
-    kind: Literal["basic", "enhanced"] = "basic",
+    labels_or_release: TableLike, sensitive: TableLike, kind: Literal["basic", "enhanced"] = "basic"
 ) -> float | Floats:
     """Largest relative gain of a value's share in a group over its share in the table.
 

@@ -39,11 +39,7 @@ FIELDS = [
     ("seconds", np.float64),
 ]
 
-SENSITIVE_FIELDS = [
-    ("homogeneity", np.float64),
-    ("diversity", np.int64),
-    ("closeness", np.float64),
-]
+SENSITIVE_FIELDS = [("homogeneity", np.float64), ("diversity", np.int64), ("closeness", np.float64)]
 
 UNIT_FIELDS = [("units_per_group", np.int64), ("unit_share", np.float64)]
 
@@ -171,10 +167,7 @@ def _check_ks(ks: Iterable[int], n_samples: int) -> list[int]:
 
 
 def _row(
-    X: TableLike,
-    estimator: Estimator,
-    sensitive: TableLike | None,
-    unit: TableLike | None,
+    X: TableLike, estimator: Estimator, sensitive: TableLike | None, unit: TableLike | None
 ) -> tuple[Any, ...]:
     roles = {}
     has_constraints = getattr(estimator, "privacy", None) is not None
