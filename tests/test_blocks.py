@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.blocks import Blocks, nearest_in_block
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -23,6 +24,8 @@ from sk_microagg.refiners import Exchange, IteratedLocalSearch
 
 TRAINING_DATA = "transform was given the training data"
 SEARCH = IteratedLocalSearch(max_iter=20)
+# Annealing takes longer, and is exact by the same exchange: where no search is looked at.
+QUICK = {"refiner": "exchange"}
 every_builder = pytest.mark.parametrize(
     "builder", ["mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal"]
 )
@@ -69,29 +72,29 @@ def test_other_refiners_are_as_exact_as_in_one_block(X, refiner):
 @pytest.mark.slow
 @in_one_case("d", [1, 2, 4])
 def test_any_number_of_columns(d):
-    assert_exact_release(MicroAggregator(k=3, block_size=30), in_units(d=d))
+    assert_exact_release(MicroAggregator(k=3, block_size=30, **QUICK), in_units(d=d))
 
 
 @pytest.mark.slow
 def test_no_scaler():
     X = np.random.default_rng(0).standard_t(2, size=(400, 3))
-    assert_exact_release(MicroAggregator(k=3, scaler=None, block_size=60), X)
+    assert_exact_release(MicroAggregator(k=3, scaler=None, block_size=60, **QUICK), X)
 
 
 @pytest.mark.slow
 def test_labels_and_sizes_agree(X):
-    aggregator = MicroAggregator(k=3, block_size=40).fit(X)
+    aggregator = MicroAggregator(k=3, block_size=40, **QUICK).fit(X)
     groups, sizes = np.unique(aggregator.labels_, return_counts=True)
     assert_array_equal(groups, np.arange(aggregator.n_groups_))
     assert_array_equal(aggregator.group_sizes_, sizes)
     assert aggregator.weights_.shape == (aggregator.n_groups_,)
-    assert_array_equal(MicroAggregator(k=3, block_size=40).fit_predict(X), aggregator.labels_)
+    assert_array_equal(clone(aggregator).fit_predict(X), aggregator.labels_)
 
 
 @pytest.mark.slow
 @in_one_case("stitch", [False, True])
 def test_centroids_are_the_means_of_the_groups(X, stitch):
-    aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch)
+    aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch, **QUICK)
     release = aggregator.fit_transform(X)
     means = pd.DataFrame(X).groupby(aggregator.labels_).mean()
     assert_allclose(aggregator.centroids_, means, rtol=1e-12)
@@ -129,7 +132,7 @@ def test_iterations_are_those_of_all_blocks(X):
 @pytest.mark.slow
 @in_one_case("dtype", [np.float32, np.float64])
 def test_float_type_is_kept(X, new, dtype):
-    aggregator = MicroAggregator(k=3, block_size=40)
+    aggregator = MicroAggregator(k=3, block_size=40, **QUICK)
     assert_exact_release(aggregator, X.astype(dtype))
     assert aggregator.centroids_.dtype == dtype
     assert aggregator.transform(new).dtype == dtype
@@ -139,12 +142,12 @@ def test_float_type_is_kept(X, new, dtype):
 @pytest.mark.slow
 def test_frames_keep_their_index_and_names(X):
     frame = pd.DataFrame(X, columns=["age", "income", "share"], index=np.arange(400) * 7 + 3)
-    aggregator = MicroAggregator(k=3, block_size=40).set_output(transform="pandas")
+    aggregator = MicroAggregator(k=3, block_size=40, **QUICK).set_output(transform="pandas")
     release = aggregator.fit_transform(frame)
     pd.testing.assert_index_equal(release.index, frame.index)
     pd.testing.assert_index_equal(release.columns, frame.columns)
     pd.testing.assert_frame_equal(aggregator.transform(frame), release)
-    plain = MicroAggregator(k=3, block_size=40).fit_transform(X)
+    plain = MicroAggregator(k=3, block_size=40, **QUICK).fit_transform(X)
     assert_array_equal(release.to_numpy(), plain)
 
 
@@ -156,7 +159,7 @@ def test_auto_is_room_for_5000_groups():
     X = in_units(n=10_003, d=2)
     # Up to 2k - 2 more make no difference.
     assert MicroAggregator(k=2, refiner=None).fit(X[:10_002]).n_blocks_ == 1
-    aggregator = MicroAggregator(k=2)
+    aggregator = MicroAggregator(k=2, **QUICK)
     assert_exact_release(aggregator, X)
     assert aggregator.n_blocks_ == 2
 
@@ -174,7 +177,7 @@ def test_fewer_than_4k_records_are_one_block(n, block_size):
 @in_one_case("k", [1, 2, 5])
 @in_one_case("times", [6, 8, 31])
 def test_every_block_has_2k_records(k, times):
-    aggregator = MicroAggregator(k=k, block_size=1)
+    aggregator = MicroAggregator(k=k, block_size=1, **QUICK)
     assert_exact_release(aggregator, in_units(times * k))
     sizes = sizes_of_blocks(aggregator)
     assert len(sizes) == aggregator.n_blocks_ > 1
@@ -186,7 +189,7 @@ def test_every_block_has_2k_records(k, times):
 @pytest.mark.slow
 def test_no_block_is_larger_than_it_may_be(X):
     for block_size in (20, 100, 250):
-        aggregator = MicroAggregator(k=5, block_size=block_size).fit(X)
+        aggregator = MicroAggregator(k=5, block_size=block_size, **QUICK).fit(X)
         assert sizes_of_blocks(aggregator).max() <= block_size + 2 * 5 - 2
         assert sizes_of_blocks(aggregator).sum() == len(X)
 
@@ -225,7 +228,7 @@ def test_new_records_go_to_the_cell_they_are_in_within_their_block(X, new, refin
 @pytest.mark.slow
 @in_one_case("stitch", [False, True])
 def test_new_records_land_on_centroids_of_the_release(X, new, stitch):
-    aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch)
+    aggregator = MicroAggregator(k=3, block_size=40, stitch=stitch, **QUICK)
     release = aggregator.fit_transform(X)
     both = np.vstack([release, aggregator.transform(5 * new)])
     assert anonymity_level(both) >= 3
@@ -234,7 +237,7 @@ def test_new_records_land_on_centroids_of_the_release(X, new, stitch):
 
 def test_new_records_do_not_depend_on_the_batch_or_on_threads(X):
     new = in_units(n=25_000, seed=2)  # each block has more than one thread looks up
-    aggregator = MicroAggregator(k=3, block_size=200).fit(X)
+    aggregator = MicroAggregator(k=3, block_size=200, **QUICK).fit(X)
     assert aggregator.n_blocks_ == 2
     moved = aggregator.set_params(n_jobs=2).transform(new)
     assert_array_equal(aggregator.set_params(n_jobs=1).transform(new), moved)
@@ -298,7 +301,7 @@ def test_stitched_blocks_are_one_and_lose_no_more(X, refiner, block_size):
 
 @pytest.mark.slow
 def test_stitched_groups_reach_across_cuts(X):
-    aggregator = MicroAggregator(k=3, block_size=60, stitch=True).fit(X)
+    aggregator = MicroAggregator(k=3, block_size=60, stitch=True, **QUICK).fit(X)
     scaled = StandardScaler().fit_transform(X)
     blocks = Blocks(scaled, 60, 6, 3)
     in_blocks = [set(aggregator.labels_[rows]) for rows in blocks.rows]
@@ -347,12 +350,12 @@ def test_bad_stitch(X, stitch, block_size):
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_verbose_counts_the_blocks(X, n_jobs, capsys):
-    aggregator = MicroAggregator(k=3, block_size=60, n_jobs=n_jobs, verbose=1).fit(X)
+    aggregator = MicroAggregator(k=3, block_size=60, n_jobs=n_jobs, verbose=1, **QUICK).fit(X)
     out, err = capsys.readouterr()
     assert err == ""
     n = aggregator.n_blocks_
     assert re.search(rf"{n} of {n} blocks, \d+ s\n$", out)
-    silent = MicroAggregator(k=3, block_size=60, n_jobs=n_jobs).fit(X)
+    silent = MicroAggregator(k=3, block_size=60, n_jobs=n_jobs, **QUICK).fit(X)
     assert capsys.readouterr() == ("", "")
     assert_array_equal(silent.labels_, aggregator.labels_)
 
@@ -380,7 +383,7 @@ def test_a_small_group_in_one_of_the_blocks(X, n_jobs):
 
 
 def test_a_fit_that_fails_leaves_the_last_one_whole(X, new):
-    aggregator = MicroAggregator(k=3, block_size=60).fit(X)
+    aggregator = MicroAggregator(k=3, block_size=60, **QUICK).fit(X)
     moved = aggregator.transform(new)
     with pytest.raises(ValueError, match="labels with a group of 1 records"):
         aggregator.set_params(builder=LeavesOneOut(), refiner=None).fit(X[::2])
