@@ -1,4 +1,4 @@
-"""How the documentation is built: `sphinx-build -W doc doc/_build/html`."""
+"""How the documentation is built: `sphinx-build -W -j 2 doc doc/_build/html`."""
 
 import os
 import re
@@ -51,6 +51,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 0,
     "abort_on_example_error": True,
+    "parallel": True,  # as many at a time as `sphinx-build -j` says
     # By name: a class could not be stored between two builds.
     "within_subsection_order": "gallery_order.ByHand",
     "thumbnail_size": (880, 560),

@@ -21,7 +21,7 @@ pytestmark = [
     *IN_A_BROWSER,
     pytest.mark.skipif(
         not (BUILT / "index.html").exists(),
-        reason="needs the documentation: sphinx-build -W doc doc/_build/html",
+        reason="needs the documentation: sphinx-build -W -j 2 doc doc/_build/html",
     ),
 ]
 
