@@ -62,9 +62,6 @@ class Master:
         deadline = self._proof.deadline
         n_new = self.cuts.separate(self.pool, self._use(), share, deadline)
         if n_new:
-            new = np.arange(len(self.cuts)) >= len(self.cuts) - n_new
-            for size in range(self.k + 1, 2 * self.k):
-                self.pool.add(self.cuts.sets.of_size(size, new), deadline)
             self.width = max(self.width, self.settings.min_width_after_cuts)
         return n_new
 

@@ -33,41 +33,34 @@ ERROR_OF_SHARE = 1e-9
 ERROR_PER_TINY_SQUARE = 5e-324
 
 
+@dataclass(eq=False)
 class Proof:
     """The best bound proven so far, as a share of the total sum of squares."""
 
-    def __init__(
-        self,
-        total: float,
-        unit: float,
-        n_values: int,
-        time_limit: float,
-        verbose: int,
-        deadline: Deadline | None = None,
-        on_rise: Callable[..., Any] | None = None,
-    ) -> None:
-        self.time_limit = time_limit
-        self.deadline = deadline or Deadline(time_limit)
-        self.bound = 0.0
-        self.squared_errors = 0.0
-        self._total = total
-        self._unit = unit
-        self._n_values = n_values
-        self._verbose = verbose
+    total: float
+    unit: float
+    n_values: int
+    time_limit: float
+    verbose: int
+    deadline: Deadline
+    on_rise: Callable[..., Any] | None = None
+    bound: float = 0.0
+    squared_errors: float = 0.0
+
+    def __post_init__(self) -> None:
         self._trace: list[tuple[float, float]] = []
-        self._on_rise = on_rise
         self._line = ProgressLine()
 
     def note(self, squared_errors):
         """Record a proven lower bound on the SSE; return whether it is the best so far."""
         self.squared_errors = max(self.squared_errors, squared_errors)
-        bound = safe_share(squared_errors / self._unit, self._total, self._n_values)
+        bound = safe_share(squared_errors / self.unit, self.total, self.n_values)
         if not bound > self.bound:
             return False
         self.bound = bound
         self._trace.append((self.deadline.seconds_gone(), bound))
-        if self._on_rise is not None:
-            self._on_rise(*self._trace[-1])
+        if self.on_rise is not None:
+            self.on_rise(*self._trace[-1])
         return True
 
     def deadline_of_part(self, share):
@@ -80,13 +73,13 @@ class Proof:
 
     def show(self, ceiling):
         """Print the bound, the most that it can become, and the time that is left."""
-        if self._verbose and self._line.is_due():
+        if self.verbose and self._line.is_due():
             left = self.deadline.seconds_left()
             time = self._gone() if left == math.inf else f"{left:.0f} s left"
-            self._draw(f"at most {ceiling / self._unit:.4%} by this proof, {time}")
+            self._draw(f"at most {ceiling / self.unit:.4%} by this proof, {time}")
 
     def finish(self):
-        if self._verbose:
+        if self.verbose:
             self._draw(self._gone())
             self._line.end()
 

@@ -76,8 +76,7 @@ class Sets:
     def incidence(self):
         """Which records are in which sets, as a sparse matrix of shape (n_sets, n_records)."""
         return sparse.csr_matrix(
-            (np.ones(len(self.member)), self.member, self.start),
-            shape=(len(self), self.n_records),
+            (np.ones(len(self.member)), self.member, self.start), shape=(len(self), self.n_records)
         )
 
     def excess(self, duals, cuts, deadline=NEVER):
@@ -162,7 +161,7 @@ class Cuts:
         return self._share_at_least(incidence, self.sets.incidence(), self._k, deadline)
 
     def separate(self, pool, use, share=1.0, deadline=NEVER):
-        """Add cuts that the use of the columns of a pool violates; return how many.
+        """Add cuts that the use of the columns of a pool violates, also to the pool; how many.
 
         Those that promise most are added, until they promise a share of what all do: a cut promises
         the more, the more it is violated and the more the columns within cost.
@@ -179,7 +178,12 @@ class Cuts:
         n_most = max(int(self._settings.max_new_cuts * pool.n_records), 1)
         if len(best):
             n_most = min(n_most, 1 + np.searchsorted(total, share * total[-1]))
-        return self._add(candidates, best[:n_most])
+        n_new = self._add(candidates, best[:n_most])
+        if n_new:
+            is_new = np.arange(len(self)) >= len(self) - n_new
+            for size in range(self._k + 1, 2 * self._k):
+                pool.add(self.sets.of_size(size, is_new), deadline)
+        return n_new
 
     def _candidates(self, pool, incidence, use, deadline):
         """New sets that the use of columns violates, grown from those that are used most."""

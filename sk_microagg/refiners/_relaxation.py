@@ -158,11 +158,7 @@ class Relaxation:
         """Add cuts that the use of columns violates, with duals of 0; return how many."""
         unused = np.zeros(len(self.pool) - len(use))
         n_new = self.cuts.separate(self.pool, np.concatenate([use, unused]), deadline=deadline)
-        if n_new:
-            new = np.arange(len(self.cuts)) >= len(self.cuts) - n_new
-            for size in range(self.k + 1, 2 * self.k):
-                self.pool.add(self.cuts.sets.of_size(size, new))
-            self.duals = np.concatenate([self.duals, np.zeros(n_new)])
+        self.duals = np.concatenate([self.duals, np.zeros(n_new)])
         return n_new
 
     def rounded(

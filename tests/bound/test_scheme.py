@@ -38,7 +38,7 @@ SEARCHES = {
 
 def search(X, k, n_iter, settings=SETTINGS):
     records, _ = scaled(X)
-    proof = Proof(1.0, 1.0, X.size, inf, verbose=0)
+    proof = Proof(1.0, 1.0, X.size, inf, 0, Deadline())
     scheme = Scheme(records, k, proof, n_jobs=1, settings=settings)
     for _ in range(n_iter):
         scheme.advance()
