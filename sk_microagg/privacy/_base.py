@@ -318,9 +318,14 @@ class VectorizedConstraint(Constraint):
 class BoundConstraint(VectorizedConstraint):
     """Base of constraints that demand a figure of at most, or at least, one of their parameters."""
 
-    # The name of the parameter, and by how much a figure may be beyond it, relatively.
+    # The name of the parameter, its side, and by how much a figure may be beyond it, relatively.
     _bound: ClassVar[str]
+    _is_upper_bound: ClassVar[bool] = False
     _rounding: ClassVar[float] = 0.0
+
+    @property
+    def is_worse_if_larger(self) -> bool:
+        return self._is_upper_bound
 
     def accepts(self, figure: Any) -> Any:
         bound = getattr(self, self._bound)

@@ -81,6 +81,7 @@ class TCloseness(BoundConstraint):
 
     front = FRONTS["t"]
     _bound = "t"
+    _is_upper_bound = True
 
     def __init__(self, t: float = 0.2, distance: Any = "auto", column: Hashable = None) -> None:
         self.t = t
@@ -101,10 +102,6 @@ class TCloseness(BoundConstraint):
     def _has_tree(self) -> bool:
         distance = self.distance
         return callable(getattr(distance, "_domain", None)) and not isinstance(distance, type)
-
-    @property
-    def is_worse_if_larger(self) -> bool:
-        return True
 
     @property
     def can_be_counted(self) -> bool:

@@ -66,6 +66,7 @@ class Dominance(AmountConstraint):
 
     front = FRONTS["dominance"]
     _bound = "share"
+    _is_upper_bound = True
 
     def __init__(self, share: float = 0.5, n: int = 1, column: Hashable = None) -> None:
         self.share = share
@@ -75,10 +76,6 @@ class Dominance(AmountConstraint):
     def check_parameters(self) -> None:
         check_number("share", self.share, above=0, at_most=1)
         check_count("n", self.n)
-
-    @property
-    def is_worse_if_larger(self) -> bool:
-        return True
 
     @property
     def n_apart(self) -> int:

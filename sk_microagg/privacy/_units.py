@@ -118,6 +118,7 @@ class UnitShare(BoundConstraint):
 
     front = FRONTS["unit_share"]
     _bound = "at_most"
+    _is_upper_bound = True
     _rounding = ROUNDING
 
     def __init__(self, at_most: float = 0.2) -> None:
@@ -125,10 +126,6 @@ class UnitShare(BoundConstraint):
 
     def check_parameters(self) -> None:
         check_number("at_most", self.at_most, above=0, at_most=1)
-
-    @property
-    def is_worse_if_larger(self) -> bool:
-        return True
 
     def in_words(self, figure: float) -> str:
         return (
