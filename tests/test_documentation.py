@@ -47,7 +47,7 @@ def test_docstrings(folder):
 
 
 # doctest.testmod looks for Python functions only.
-@in_one_case("name", _kernels.__all__)
+@in_one_case("name", [name for name, value in vars(_kernels).items() if callable(value)])
 def test_docstring_of_a_compiled_class(name):
     docstring = getattr(_kernels, name).__doc__
     test = doctest.DocTestParser().get_doctest(docstring, {}, name, None, 0)
