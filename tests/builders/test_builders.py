@@ -62,7 +62,7 @@ def test_same_partition_on_many_records(first_d):
     for i, (builder, oracle) in enumerate(pairs[first_d == 15 :: 2]):
         for j, (table, make) in enumerate([*TABLES.items()][i % 4 :: 4]):
             d = first_d if (i // 2 + j) % 2 else 18 - first_d
-            X = make(np.random.default_rng(d), 900, d)
+            X = make(np.random.default_rng(d), 700, d)
             assert same_partition(builder, oracle, X, 4), (builder, table, d)
 
 

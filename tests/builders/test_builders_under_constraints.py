@@ -28,21 +28,22 @@ def draw(seed, table, n, d, share):
     return rng, TABLES[table](rng, n, d), k
 
 
-tables = given(
-    seed=st.integers(0, 2**32 - 1),
-    table=st.sampled_from(sorted(TABLES)),
-    sensitive=st.sampled_from(sorted(SENSITIVE)),
-    n=st.integers(1, 60),
-    d=st.integers(1, 3),
-    share=st.floats(0, 1),
-    t=st.sampled_from([0.0, 0.02, 0.1, 0.2, 0.3, 0.5, 1.0]),
-)
+def tables(n=60, **others):
+    """Arguments of `draw`, with up to n records, and of rules."""
+    return given(
+        seed=st.integers(0, 2**32 - 1),
+        table=st.sampled_from(sorted(TABLES)),
+        sensitive=st.sampled_from(sorted(SENSITIVE)),
+        n=st.integers(1, n),
+        d=st.integers(1, 3),
+        share=st.floats(0, 1),
+        t=st.sampled_from([0.0, 0.02, 0.1, 0.2, 0.3, 0.5, 1.0]),
+        **others,
+    )
 
 
-@pytest.mark.slow_but_first
-@pytest.mark.parametrize("name", BUILDERS)
-@settings(deadline=None, max_examples=20)
-@tables
+@settings(deadline=None, max_examples=90)
+@tables(name=st.sampled_from(sorted(BUILDERS)))
 def test_every_group_satisfies_all_rules(name, seed, table, sensitive, n, d, share, t):
     rng, X, k = draw(seed, table, n, 1 if name == "optimal_1d" else d, share)
     rules = possible_rules(rng, n, k, sensitive, t)
@@ -54,7 +55,7 @@ def test_every_group_satisfies_all_rules(name, seed, table, sensitive, n, d, sha
 
 @pytest.mark.slow
 @settings(deadline=None, max_examples=40)
-@tables
+@tables()
 def test_merging_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):
     rng, X, k = draw(seed, table, n, d, share)
     rules = possible_rules(rng, n, k, sensitive, t)
@@ -65,7 +66,7 @@ def test_merging_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):
 # Most of this time is the oracle's, which asks the rules about k groups for each replacement.
 @pytest.mark.slow
 @settings(deadline=None, max_examples=12)
-@tables
+@tables(n=40)
 def test_k_anonymity_first_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):
     rng, X, k = draw(seed, table, n, d, share)
     rules = possible_rules(rng, n, k, sensitive, t)
@@ -75,7 +76,7 @@ def test_k_anonymity_first_agrees_with_the_oracle(seed, table, sensitive, n, d, 
 
 @pytest.mark.slow
 @settings(deadline=None, max_examples=40)
-@tables
+@tables()
 def test_t_closeness_first_agrees_with_the_oracle(seed, table, sensitive, n, d, share, t):
     rng, X, k = draw(seed, table, n, d, share)
     rules = possible_rules(rng, n, k, sensitive, t)

@@ -96,9 +96,9 @@ def test_several_columns_are_an_error(d):
 # Along a path
 
 
-@pytest.mark.parametrize("path", PATHS)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=75)
 @given(
+    path=st.sampled_from(PATHS),
     table=st.sampled_from(sorted(TABLES)),
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 50),

@@ -101,7 +101,7 @@ def test_same_partitions_as_with_errors_from_scratch(k, d, chance_of_jump):
         rng = np.random.default_rng([k, d, n])
         X = rng.normal(size=(n, d))
         with case(stages, n=n):
-            ahead = {"looks_ahead": n == 24, "n_steps": 150}
+            ahead = {"looks_ahead": n == 24, "n_steps": 100}
             assert_same_way(X, k, rng, ALL_STAGES[stages], chance_of_jump, **ahead)
 
 
@@ -113,7 +113,7 @@ def test_same_partitions_while_groups_come_and_go(k, looks_ahead):
     rng = np.random.default_rng(k)
     X = rng.normal(size=(31, 2))
     n_groups = assert_same_way(
-        X, k, rng, [10.0, 1e-3] * 3, 0.1, n_steps=1200, looks_ahead=looks_ahead
+        X, k, rng, [10.0, 1e-3] * 3, 0.1, n_steps=600, looks_ahead=looks_ahead
     )
     assert min(np.diff(n_groups)) < 0 < max(np.diff(n_groups))
 
@@ -126,7 +126,7 @@ def test_same_partitions_on_any_table():
         rng = np.random.default_rng([k, d])
         X = twins(rng, 35, d, k) if table == "twins" else TABLES[table](rng, 35, d)
         with case(table, k=k):
-            assert_same_way(X, k, rng, ALL_STAGES["hot to cold"], 0.2, n_neighbors, n_steps=250)
+            assert_same_way(X, k, rng, ALL_STAGES["hot to cold"], 0.2, n_neighbors, n_steps=150)
 
 
 # On a grid most changes cost exactly 0, and are accepted without a draw. Two groups of k, a power
@@ -136,10 +136,10 @@ def test_same_partitions_on_any_table():
 @pytest.mark.slow
 @pytest.mark.parametrize(("k", "unit"), [(2, 6), (4, 420)])
 def test_same_partitions_where_most_changes_cost_nothing(k, unit):
-    for stages, d, seed in itertools.product(ALL_STAGES, (1, 2, 3), range(2)):
-        rng = np.random.default_rng([k, d, seed])
+    for stages, d in itertools.product(ALL_STAGES, (1, 2, 3)):
+        rng = np.random.default_rng([k, d])
         X = unit * rng.integers(0, 3, size=(2 * k, d)).astype(float)
-        with case(stages, d=d, seed=seed):
+        with case(stages, d=d):
             assert_same_way(X, k, rng, ALL_STAGES[stages], 0.2)
 
 

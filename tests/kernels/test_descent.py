@@ -70,11 +70,11 @@ def test_same_partition_on_more_records():
     sizes = itertools.cycle([(2, 4), (3, 1), (5, 4), (3, 4), (5, 1), (5, 2)])
     for table, (k, d) in zip(EXACT_TABLES, sizes, strict=False):
         rng = np.random.default_rng([k, d])
-        X = TABLES[table](rng, 80, d)
+        X = TABLES[table](rng, 60, d)
         with case(table, k=k, d=d):
             assert_same_as_oracle(X, MDAV().build(X, k), k)
             if k > 2:
-                assert_same_as_oracle(X, some_labels(rng, 80, k), k)
+                assert_same_as_oracle(X, some_labels(rng, 60, k), k)
 
 
 @in_one_case("exponent", [-450, -300, 300, 450])
@@ -88,9 +88,8 @@ def test_the_unit_of_the_table_does_not_matter(exponent):
 
 
 @pytest.mark.slow
-@in_one_case("seed", [None, 7])
-def test_no_pair_can_be_improved_in_the_end(seed):
-    for table in EXACT_TABLES:
+def test_no_pair_can_be_improved_in_the_end():
+    for table, seed in zip(EXACT_TABLES, itertools.cycle([None, 7]), strict=False):
         rng = np.random.default_rng(0)
         X = TABLES[table](rng, 90, 3)
         assert no_pair_improves(X, descend(X, some_labels(rng, 90, 4), 4, seed), 4), table
@@ -98,10 +97,10 @@ def test_no_pair_can_be_improved_in_the_end(seed):
 
 @pytest.mark.slow
 def test_no_pair_of_hundreds_of_groups_can_be_improved_in_the_end():
-    for table, seed in zip(EXACT_TABLES, itertools.cycle([None, 7]), strict=False):
+    for table, seed in zip(EXACT_TABLES, itertools.cycle([7, None]), strict=False):
         rng = np.random.default_rng(1)
         # Where all records are equal, all pairs of groups are tried, here and in the check.
-        X = TABLES[table](rng, 90 if table == "constant" else 450, 2)
+        X = TABLES[table](rng, 90 if table == "constant" else 330, 2)
         assert is_local_optimum(X, descend(X, MDAV().build(X, 3), 3, seed), 3), table
 
 
@@ -109,11 +108,11 @@ def test_no_pair_of_hundreds_of_groups_can_be_improved_in_the_end():
 def test_starting_from_touched_groups_finds_every_pair_that_can_be_improved():
     for table in EXACT_TABLES:
         rng = np.random.default_rng(2)
-        X = TABLES[table](rng, 60 if table == "constant" else 150, 3)
+        X = TABLES[table](rng, 60 if table == "constant" else 110, 3)
         partition = parted(X, MDAV().build(X, 4), 4)
         descent = Descent(partition, seed=0)
         descent.run(partition.groups())
-        for _ in range(3):
+        for _ in range(2):
             descent.run(partition.dissolve(rng.choice(partition.groups())))
             assert is_local_optimum(X, partition.labels(), 4), table
 

@@ -1,4 +1,5 @@
 import math
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -32,6 +33,7 @@ def some_labels(rng, n, k):
     return rng.permutation(np.arange(n) % n_groups)
 
 
+@cache
 def exchanged(table, n, d, k):
     rng = np.random.default_rng([n, d, k])
     X = TABLES[table](rng, n, d)
@@ -58,6 +60,12 @@ def weights_of(X, labels):
     return power_weights(X, labels, group_means(X, labels), twins_of(X))[0]
 
 
+@cache
+def costs_between(table, *case):
+    """What the oracle says of the records and labels of `exchanged`."""
+    return exchange_costs(*exchanged(table, *case), twins=False)
+
+
 def has_split_twin(X, labels):
     """Whether a record is identical to one of another group."""
     same = (X[:, None] == X).all(axis=2)
@@ -70,19 +78,19 @@ def centroids_of(X, labels):
 
 @pytest.mark.slow
 @in_one_case("table", EXACT_TABLES)
-@in_one_case("near", [2, 8])
-def test_the_margin_is_nearly_the_widest_there_is(table, near):
+def test_the_margin_is_nearly_the_widest_there_is(table):
     for case in CASES:
         X, labels = exchanged(table, *case)
-        graph = potentials(X, labels, near)
-        costs = exchange_costs(X, labels, twins=False)
+        costs = costs_between(table, *case)
         widest = minimum_cycle_mean(costs)
-        if has_split_twin(X, labels).any():
-            # Twins fix the difference of the weights of their groups, whatever the margin.
-            loosened = np.minimum(costs - 0.98 * graph.margin, exchange_costs(X, labels))
-            assert minimum_cycle_mean(loosened) >= -1e-9 * abs(costs[np.isfinite(costs)]).max()
-        elif widest < math.inf:
-            assert 0.98 * widest <= graph.margin <= (1 + 1e-6) * widest
+        for near in (2, 8):
+            margin = potentials(X, labels, near).margin
+            if has_split_twin(X, labels).any():
+                # Twins fix the difference of the weights of their groups, whatever the margin.
+                loosened = np.minimum(costs - 0.98 * margin, exchange_costs(X, labels))
+                assert minimum_cycle_mean(loosened) >= -1e-9 * abs(costs[np.isfinite(costs)]).max()
+            elif widest < math.inf:
+                assert 0.98 * widest <= margin <= (1 + 1e-6) * widest
 
 
 @pytest.mark.slow
@@ -123,7 +131,7 @@ def test_a_wall_is_the_least_cost_of_a_record_without_a_twin_on_the_other_side(t
         centroids = centroids_of(X, labels)
         graph = graph_of(Partition(X, labels, 1), twins_of(X))
         starts, targets, walls = graph.walls()
-        costs = exchange_costs(X, labels, twins=False)
+        costs = costs_between(table, *case)
         for group in range(len(centroids)):
             found = slice(starts[group], starts[group + 1])
             between = ((centroids[targets[found]] - centroids[group]) ** 2).sum(axis=1)

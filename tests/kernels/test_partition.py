@@ -174,7 +174,7 @@ def test_equals_a_partition_from_scratch_after_any_changes(drawn):
         assert_same(partition, plain, rng)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(drawn=cases(n=30, k=(1, 5)))
 def test_rollback_returns_to_the_mark(drawn):
     (X, rng), k = drawn.make(), drawn.k
@@ -217,7 +217,7 @@ def test_nearest_among_hundreds_of_groups_that_come_go_and_move():
     # Enough for the tree to prune, and on some tables to be built anew after thousands of changes.
     for table, make in TABLES.items():
         rng = np.random.default_rng(0)
-        n_steps = 2000 if table == "normal" else 250
+        n_steps = 2000 if table == "normal" else 100
         with case(table):
             assert_same_nearest_after(n_steps, make(rng, 2100, 2), rng)
 
@@ -267,7 +267,7 @@ def test_distill_takes_the_nearest_excess_record_each_time(n_groups):
         X = make(rng, 6 * n_groups, 3)
         labels = rng.permutation(np.arange(6 * n_groups) % n_groups)
         partition, plain = Partition(X, labels, 4), PlainPartition(X, labels, 4)
-        for _ in range(10):
+        for _ in range(6):
             first = rng.choice(plain.excess(rng.choice(plain.larger)))
             assert partition.distill(first) == plain.distill(first), table
         assert partition.labels().tolist() == labels_of(plain.groups).tolist(), table
