@@ -199,6 +199,19 @@ def numbers(tmp_path):
 
 
 @pytest.fixture(scope="module")
+def few_steps():
+    """The default refiner takes as few steps per record in small tables as in large ones.
+
+    For tests of what is done with groups, not of how good they are.
+    """
+    from sk_microagg.refiners import _auto
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_auto, "MAX_STEPS_PER_RECORD", _auto.MIN_STEPS_PER_RECORD)
+        yield
+
+
+@pytest.fixture(scope="module")
 def small_attacks():
     """Attack and compare with few trees and the same draws, in tests of something else."""
     from sk_microagg.metrics import _attribute_inference

@@ -17,6 +17,8 @@ from sk_microagg.encoding._encoder import LOST
 from sk_microagg.encoding._frames import can_be_missing, with_room, without_rare_categories
 from sk_microagg.metrics import anonymity_level
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 N = 30
 RNG = np.random.default_rng(0)
 LETTERS = RNG.choice(list("abcd"), N)

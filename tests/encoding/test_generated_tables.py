@@ -21,6 +21,8 @@ from sk_microagg._utils._tables import SIMILAR, is_null
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import anonymity_level
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 referee = pytest.importorskip("pycanon.anonymity", reason="pycanon is the referee")
 
 LIBRARIES = ["pandas", "polars", "arrow", "numpy"]

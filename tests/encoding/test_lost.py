@@ -11,6 +11,8 @@ from marks import in_one_case
 from sk_microagg import TableAggregator
 from sk_microagg.generalization import Hierarchy
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 N = 60
 MESSAGE = (
     r"^Column 'name' is released as missing almost everywhere: its values differ, and those that "

@@ -18,6 +18,8 @@ from sk_microagg import KAIM
 from sk_microagg.generalization import Hierarchy, KMember
 from sk_microagg.refiners import Exchange
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 NOT_EXACT = (
     "transform assigns a training record to the tightest group that covers it, not to its own"
 )

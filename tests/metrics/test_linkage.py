@@ -16,6 +16,8 @@ from tables.numbers import TABLES, in_units
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import RecordLinkage, anonymity_level, record_linkage, uniqueness
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 every_table = in_one_case("make", TABLES.values())
 
 

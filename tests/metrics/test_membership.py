@@ -17,6 +17,8 @@ from sk_microagg import MicroAggregator, TrainOnRelease
 from sk_microagg.metrics import membership_inference
 from sk_microagg.metrics._membership_inference import confidence_of
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 def halves(n=400, n_classes=2, seed=0):
     """Records with labels that are hard to predict: members, and others."""

@@ -24,6 +24,8 @@ from sk_microagg.metrics import (
     risk_utility,
 )
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 EPOCH = pd.Timestamp(0)
 START = pd.Timestamp("2024-01-01")
 DAY = pd.Timedelta("1D")

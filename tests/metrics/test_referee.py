@@ -17,6 +17,8 @@ from sk_microagg.metrics import (
     uniqueness,
 )
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 referee = pytest.importorskip("pycanon.anonymity", reason="pycanon is the referee")
 
 DATA = {name: getattr(datasets, f"load_{name}") for name in ("iris", "wine", "diabetes")}

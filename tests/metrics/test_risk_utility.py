@@ -23,6 +23,8 @@ from sk_microagg.metrics import (
 )
 from sk_microagg.privacy import LDiversity
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 KS = [2, 3, 10]
 
 

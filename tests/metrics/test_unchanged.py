@@ -16,6 +16,8 @@ from sk_microagg.metrics import (
     unchanged_uniqueness,
 )
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 def unique_rows(rows, units):
     """Plain version: rows whose combination belongs to one unit only."""

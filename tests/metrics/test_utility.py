@@ -19,6 +19,8 @@ from sk_microagg.metrics import (
     propensity_mse,
 )
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 # In the plain version, squares of tiny values underflow.
 PLAIN_TABLES = {name: make for name, make in TABLES.items() if name != "tiny"}
 every_table = in_one_case("make", PLAIN_TABLES.values())

@@ -23,6 +23,8 @@ from sk_microagg.plotting._distributions import Bars, Histogram, compare_columns
 from sk_microagg.plotting._partition_display import Plane, outline
 from sk_microagg.refiners import Exchange, IteratedLocalSearch, make_chain
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 @pytest.fixture(autouse=True)
 def plt():

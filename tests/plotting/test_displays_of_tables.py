@@ -25,6 +25,8 @@ from sk_microagg.plotting import (
 from sk_microagg.plotting._common import Bars, Histogram, Note, numbers_of_dates
 from sk_microagg.plotting._distributions import compare_columns
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 NAMES = ["age", "income", "ward", "admitted", "code", "smoker"]
 
 

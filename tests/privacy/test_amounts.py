@@ -19,6 +19,8 @@ from sk_microagg import MicroAggregator, TableAggregator
 from sk_microagg._kernels import Guards
 from sk_microagg.privacy import Constraint, Dominance, LDiversity, PopulationSize, PPercent, Rules
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 PLAIN = {
     "dominance": (Dominance(0.45), lambda a, u: oracle.dominance(oracle.added_up(a, u), 1)),
     "three dominate": (Dominance(0.7, 3), lambda a, u: oracle.dominance(oracle.added_up(a, u), 3)),

@@ -16,7 +16,10 @@ from sk_microagg.release._checks import check_request
 from sk_microagg.release._demands import Demands, facts_on_demands
 
 # Dask itself causes this warning with newer versions of pandas.
-pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame"),
+    pytest.mark.usefixtures("few_steps"),
+]
 
 KNOWN = ["age", "height"]
 every_engine = pytest.mark.parametrize("engine", ["memory", "dask"])

@@ -16,6 +16,8 @@ from sk_microagg.release import RequestError, release_file
 from sk_microagg.release._release import Progress
 from sk_microagg.release._request import ReleaseRequest
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 ROLES = {"unit": "id", "sensitive": ["ill"], "k": 4}
 QUASI = ["age", "town", "seen"]
 

@@ -15,7 +15,10 @@ from sk_microagg.privacy import LDiversity, TCloseness
 
 pytest.importorskip("dask.dataframe")
 # Dask itself causes this warning with newer versions of pandas.
-pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame"),
+    pytest.mark.usefixtures("few_steps"),
+]
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg.privacy import LDiversity
 from sk_microagg.release import RequestError, _release
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 NUMERIC = ["age", "height"]
 MIXED = ["age", "town", "height", "weight"]
 

@@ -15,7 +15,10 @@ from sk_microagg.files._table import shuffled
 from sk_microagg.release._summary import lines_of
 
 # Dask itself causes this warning with newer versions of pandas.
-pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame"),
+    pytest.mark.usefixtures("few_steps"),
+]
 
 N = 300
 

@@ -7,7 +7,10 @@ import pytest
 from sk_microagg.metrics import homogeneity
 
 # Dask itself causes this warning with newer versions of pandas.
-pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame"),
+    pytest.mark.usefixtures("few_steps"),
+]
 
 
 @pytest.fixture

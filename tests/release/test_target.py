@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from tables.pages import Reader
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 @pytest.fixture
 def visits(write):

@@ -14,6 +14,8 @@ import pytest
 from sk_microagg import TableAggregator
 from sk_microagg.privacy import LDiversity, TCloseness
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 N, K = 60, 4
 ANONYMIZED = ["age", "ward", "visit", "size", "zip", "smoker", "cost"]
 SIZES = ["small", "medium", "large"]
