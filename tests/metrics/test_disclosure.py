@@ -44,7 +44,7 @@ def shuffled_a_little(X):
 @every_share
 @in_one_case("d", [1, 3])
 def test_shares_are_those_of_plain_loops(make, share, d):
-    X = make(np.random.default_rng(d), 40, d)
+    X = make(np.random.default_rng(d), 25, d)
     for release in (shuffled_a_little(X), MicroAggregator(k=4).fit_transform(X)):
         expected = shares_in_interval(X, release, share)
         assert_allclose(interval_disclosure(X, release, width=share), expected)

@@ -67,14 +67,14 @@ def test_chance_has_no_advantage_on_average():
     """The best threshold for the same records would have about 0.1 with 100 on either side."""
     model = LogisticRegression().fit(*halves(seed=1000)[0])
     advantages = []
-    for seed in range(30):
+    for seed in range(20):
         members, others = halves(n=200, seed=seed)
         estimator = LogisticRegression()
         found = membership_inference(
             model, *members, *others, estimator=estimator, random_state=seed
         )
         advantages.append([found.advantage, found.trained_advantage])
-    # The standard error of these means is about 0.014.
+    # The standard error of these means is about 0.017.
     assert np.all(np.abs(np.mean(advantages, axis=0)) < 0.04)
 
 

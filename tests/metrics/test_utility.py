@@ -41,8 +41,7 @@ def frames(frame, *tables):
 
 @pytest.mark.slow
 @every_table
-@in_one_case("d", [1, 3])
-@in_one_case("n", [5, 60])
+@in_one_case(("n", "d"), [(5, 3), (60, 1), (60, 3)])
 def test_changes_are_those_of_plain_loops(make, d, n):
     X = make(np.random.default_rng(d), n, d)
     for release in releases_of(X):
@@ -208,12 +207,12 @@ def test_very_different_tables_are_distinguished():
 @pytest.mark.slow
 @pytest.mark.parametrize("estimator", [None, RandomForestClassifier(20, random_state=0)])
 def test_larger_groups_are_easier_to_distinguish(estimator):
-    X = in_units(200, d=2)
+    X = in_units(150, d=2)
     errors = [
         propensity_mse(
             X, MicroAggregator(k=k).fit_transform(X), estimator=estimator, random_state=0
         )
-        for k in (1, 10, 100)
+        for k in (1, 10, 75)
     ]
     assert (np.diff(errors) > 0).all()
     assert errors[0] >= 0
@@ -234,8 +233,8 @@ def test_the_seed_decides():
     X = in_units(100)
     release = MicroAggregator(k=5).fit_transform(X)
     error = propensity_mse(X, release, random_state=3)
-    assert propensity_mse(X, release, random_state=3, n_jobs=2) == error
-    assert propensity_mse(*frames(pd.DataFrame, X, release), random_state=3) == error
+    # In frames and by several jobs at once: neither changes anything.
+    assert propensity_mse(*frames(pd.DataFrame, X, release), random_state=3, n_jobs=2) == error
     assert propensity_mse(X, release, random_state=np.random.RandomState(3)) == error
     assert propensity_mse(X, release, random_state=4) != error
 
@@ -289,7 +288,7 @@ def test_bad_options(options, error, message):
 
 
 @pytest.mark.slow
-@in_one_case("n", [12, 24, 40])
+@in_one_case("n", [12, 40])
 def test_small_tables_are_distinguished_as_well(n):
     X = np.random.default_rng(0).normal(size=(n, 2))
     assert propensity_mse(X, X + 1000, random_state=0) > 0.2

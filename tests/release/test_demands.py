@@ -345,7 +345,7 @@ def test_what_a_table_cannot_satisfy(refused, source, tmp_path, engine, settings
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strata", [[], ["ward"], ["ward", "floor"]])
+@pytest.mark.parametrize("strata", [[], ["ward", "floor"]])
 def test_same_release_and_summary_on_both_engines(release, visits, tmp_path, strata):
     visits.assign(floor=[1.5, None, 2.5] * 100).to_parquet(tmp_path / "t.parquet")
     roles = {"unit": "patient", "sensitive": ["diagnosis", "cost"], "strata": strata}

@@ -98,8 +98,11 @@ def patients(tmp_path):
     "settings",
     [
         {},
-        {"categorical": ["zip"], "column_weights": {"age": 3, "town": 0.5}},
-        {"decimals": {"age": -1, "height": 1}},
+        {
+            "categorical": ["zip"],
+            "column_weights": {"age": 3, "town": 0.5},
+            "decimals": {"age": -1, "height": 1},
+        },
         {"unit": "person", "categorical": ["zip", "rooms"]},
         {"strata": ["region"], "privacy": [LDiversity(2), TCloseness(0.6)]},
         {"categorical": ["cost"], "privacy": TCloseness(0.6)},

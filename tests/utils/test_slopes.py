@@ -90,7 +90,7 @@ def test_slopes_are_those_between_near_records():
 
 @pytest.mark.slow_but_first
 @pytest.mark.parametrize(
-    ("n_columns", "n_coordinates"), [(1, 1), (8, 8), (200, 200), (1000, 1000), (2, 3000)]
+    ("n_columns", "n_coordinates"), [(1, 1), (8, 8), (200, 200), (700, 700), (2, 2000)]
 )
 def test_the_number_of_predictions_is_limited(n_columns, n_coordinates, monkeypatch):
     monkeypatch.setattr(_target_scaler, "MOST_NUMBERS", 2_000_000)  # fewer, and thus quicker
