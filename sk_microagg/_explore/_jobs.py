@@ -64,8 +64,7 @@ def preview(
     """Group the records of a table, maybe a sample, and measure what a release would be."""
     progress = SentProgress(send)
     with _about_sample(table, is_sample):
-        plan = Plan.from_request(request, table)
-        estimator, records, released = _grouped(plan, progress, warns=True)
+        plan, estimator, records, released = _grouped(request, table, progress, warns=True)
         release = plan.release(released, estimator)
         level = anonymity_level(release.classes)
         check_level(level, plan.request.k)
@@ -115,18 +114,14 @@ def certificate(
     """Prove how far the groups are from the optimum, and send each bound once it is proven."""
     progress = SentProgress(send)
     with _about_sample(table, is_sample):
-        plan = Plan.from_request(request, table)
-        estimator, records, _ = _grouped(plan, progress)
+        _, estimator, records, _ = _grouped(request, table, progress)
         if not isinstance(estimator, TableAggregator):
             text = "A bound is proven for groups that are released as averages."
             raise RequestError("not_for_method", text)
         loss, n_records = float(estimator.information_loss_), len(records)
 
         def figures(bound: float) -> dict:
-            return {
-                "bound": rounded_bound(bound, n_records),
-                "loss": rounded_loss(loss, n_records),
-            }
+            return {"bound": rounded_bound(bound, n_records), "loss": rounded_loss(loss, n_records)}
 
         def tick(after: pd.DataFrame, bound: float) -> None:
             words = Certificate(loss, bound, NO_TRACE, estimator.k).verdict()
@@ -182,14 +177,15 @@ def _about_sample(table: Table, is_sample: bool) -> Iterator[None]:
         raise RequestError(error.code, text, error.column, **facts) from error
 
 
-def _grouped(plan: Plan, progress: Any, *, warns: bool = False) -> tuple:
-    """The fitted estimator, the records, and what it made of them."""
+def _grouped(request: ReleaseRequest, table: Table, progress: Any, *, warns: bool = False) -> tuple:
+    """The plan of a release, the fitted estimator, the records, and what it made of them."""
+    plan = Plan.from_request(request, table)
     estimator = plan.make_estimator(verbose=1)
     if warns:
         warn_of_columns(plan, progress)
     records = plan.records()
     released, _ = group(estimator, records, progress)
-    return estimator, records, released
+    return plan, estimator, records, released
 
 
 def _figures(plan: Plan, estimator: Any, records: pd.DataFrame, released: pd.DataFrame) -> dict:
@@ -206,8 +202,8 @@ def _point(table: Table, request: ReleaseRequest) -> dict:
     """Loss and risk for one value of k, or why it is not possible."""
     k = request.k
     try:
-        plan = Plan.from_request(request, table)
-        estimator, records, released = _grouped(plan, SentProgress(lambda message: None))
+        silent = SentProgress(lambda message: None)
+        plan, estimator, records, released = _grouped(request, table, silent)
     except RequestError as error:
         return {"k": k, "error": error.in_words(PAGE)}
     point = _figures(plan, estimator, records, released)
