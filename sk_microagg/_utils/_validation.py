@@ -80,8 +80,10 @@ def check_number(
     at_least: Any = -inf,
     at_most: Any = inf,
     or_option: object = NOTHING,
-) -> float:
-    """Return a number in range as a float; messages name the other allowed value, if any."""
+) -> Any:
+    """Return a number in range as a float, or the other value that is allowed, if any."""
+    if isinstance(value, str | None) and value == or_option:
+        return value
     bounds = [
         f"{words} {bound}"
         for words, bound in (("above", above), ("at least", at_least), ("at most", at_most))

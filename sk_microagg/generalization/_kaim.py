@@ -309,9 +309,8 @@ class KAIM(Generalizer):
         return weights / weights.max()
 
     def _constant(self) -> float:
-        if isinstance(self.c, str) and self.c == "own":
-            return -1.0
-        return check_number("c", self.c, at_least=0, or_option="own")
+        c = check_number("c", self.c, at_least=0, or_option="own")
+        return -1.0 if c == "own" else c
 
     def _write(self, groups: GeneralizedGroups) -> tuple[GeneralizedGroups, Array]:
         if self.output == "interval":

@@ -161,8 +161,7 @@ class ConvergenceDisplay(Display):
             The display, after plotting.
         """
         check_option("x", x, tuple(TIMES))
-        if total is not None:
-            check_number("total", total, above=0, or_option=None)
+        check_number("total", total, above=0, or_option=None)
         return cls(trace=check_trace(trace), total=total, x=x).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
@@ -360,8 +359,7 @@ class CertificateDisplay(Display):
         """
         loss = check_number("loss", loss, at_least=0, at_most=1)
         bound_trace = check_bound_trace(bound_trace)
-        if total is not None:
-            check_number("total", total, above=0, or_option=None)
+        check_number("total", total, above=0, or_option=None)
         trace = None if trace is None else check_trace(trace)
         return cls(loss_trace=_losses(loss, trace, total), bound_trace=bound_trace).plot(ax=ax)
 

@@ -176,8 +176,7 @@ class SearchRefiner(CallbackSupportMixin, Refiner):
 
     def check_parameters(self) -> None:
         """Raise an error if a parameter is invalid."""
-        if getattr(self, "time_limit", None) is not None:
-            check_number("time_limit", self.time_limit, above=0, or_option=None)
+        check_number("time_limit", getattr(self, "time_limit", None), above=0, or_option=None)
         check_n_jobs(getattr(self, "n_jobs", None))
         check_verbose(self.verbose)
 

@@ -258,8 +258,7 @@ class IteratedLocalSearch(SearchRefiner):
             check_count(name, getattr(self, name))
         check_count("n_iter_no_change", self.n_iter_no_change, or_none=True)
         check_number("temperature", self.temperature, above=0)
-        if not (isinstance(self.acceptance, str) and self.acceptance == "dynamic"):
-            check_number("acceptance", self.acceptance, at_least=0, at_most=1, or_option="dynamic")
+        check_number("acceptance", self.acceptance, at_least=0, at_most=1, or_option="dynamic")
 
 
 def _all_hold(guards: Guards, partition: Partition, groups: Iterable[int]) -> bool:
