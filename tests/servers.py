@@ -248,11 +248,12 @@ def workers(server):
     return [grandchild for child in process.children() for grandchild in child.children()]
 
 
-def ends_by_a_signal(server, name, code):
+def ends_by_a_signal(server, name, code, roles=None, **changes):
     """A signal ends a server and all of its work, of which a page hears if there is time."""
     page = OpenPage(server)
-    assert page.start("export", server.settings(time_limit=LONG)).status == 200
-    assert page.start("certificate", server.settings(certificate=LONG)).status == 200
+    assert page.start("export", server.settings(roles, time_limit=LONG, **changes)).status == 200
+    settings = server.settings(roles, certificate=LONG, **changes)
+    assert page.start("certificate", settings).status == 200
     page.until_text("grouping")
     wait_until(lambda: len(workers(server)) == 2)
     process = psutil.Process(server.process.pid)

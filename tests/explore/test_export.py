@@ -201,7 +201,7 @@ def test_a_closed_page_ends_its_work(server, here, names_in):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
 @pytest.mark.parametrize(
     ("name", "code"),
-    [("SIGINT", 0), pytest.param("SIGHUP", 129, marks=pytest.mark.release), ("SIGKILL", -9)],
+    [("SIGINT", 0), pytest.param("SIGHUP", 129, marks=pytest.mark.release)],
 )
 def test_signals_end_the_server_and_all_work(mortal, names_in, name, code):
     ends_by_a_signal(mortal, name, code)

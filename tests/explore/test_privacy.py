@@ -1,12 +1,13 @@
 """The page shows nothing of single records but the first rows, and not even these if unwanted."""
 
 import json
+import os
 import re
 import shutil
 
 import numpy as np
 import pytest
-from servers import serve
+from servers import ends_by_a_signal, serve
 
 from sk_microagg._explore import _page_table
 from sk_microagg._explore._page_request import PAGE
@@ -409,3 +410,7 @@ def test_all_that_a_server_sends(table, tmp_path, rows):
             assert page.run(what, settings)["state"] == "done"
         assert secrets_in([answers, page.messages], rows) == set()
         assert len(page.messages) > 4
+        if os.name != "nt":  # Another signal is the last thing that the servers of other tests get.
+            files = sorted(tmp_path.iterdir())
+            ends_by_a_signal(server, "SIGKILL", -9, roles, overwrite=True)
+            assert sorted(tmp_path.iterdir()) == files
