@@ -102,15 +102,16 @@ def test_other_columns_and_larger_groups(census, k, sensitive):
     assert losses[1] < 0.9 * losses[0]
 
 
-N_PEOPLE = 4000
+N_PEOPLE = 2000
 
 
-@pytest.fixture(name="adult")
-def adult_table(data_folder, monkeypatch):
+@pytest.fixture(name="adult", scope="module")
+def adult_table(data_folder):
     if not (data_folder / "adult.csv").exists():
         pytest.skip(f"needs adult.csv in {data_folder}")
-    monkeypatch.setenv("SK_MICROAGG_DATA", str(data_folder))
-    adult = fetch_adult()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SK_MICROAGG_DATA", str(data_folder))
+        adult = fetch_adult()
     table = dict(zip(adult.feature_names, adult.data[:N_PEOPLE].T, strict=True))
     # Age, and who is married, male and a native.
     X = np.column_stack(

@@ -238,7 +238,7 @@ def test_result_is_the_same_twice_and_for_any_number_of_jobs(X, name, n_jobs):
 
 @pytest.mark.slow
 def test_threads_do_not_disturb_each_other():
-    drawn = [np.random.default_rng(seed).normal(size=(400, 3)) for seed in range(2)]
+    drawn = [np.random.default_rng(seed).normal(size=(150, 3)) for seed in range(2)]
     tasks = [(table, name) for name in BUILDERS for table in drawn]
 
     def release(task):
