@@ -1,6 +1,7 @@
 """TableAggregator among the tools of scikit-learn: its checks, pipelines, grid search, frames."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -48,16 +49,11 @@ def test_scikit_learn_check(estimator, check):
 @pytest.mark.slow
 @knows_training_data
 @with_checks(
-    [TableAggregator(refiner=None, numbers="median")], expected_failed_checks=expected_failed_checks
-)
-def test_scikit_learn_check_of_others(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@knows_training_data
-@with_checks(
-    [TableAggregator(2, categories="shares"), TableAggregator(builder="cbfs", decimals=None)],
+    [
+        TableAggregator(2, categories="shares"),
+        TableAggregator(builder="cbfs", decimals=None),
+        TableAggregator(refiner=None, numbers="median"),
+    ],
     only=A_FEW,
 )
 def test_one_of_a_few_scikit_learn_checks(estimator, check):
@@ -171,7 +167,8 @@ LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 @in_one_case("categories", ["mode", "shares", "generalize"])
 def test_transform_of_a_table_of_another_library(X, library, categories):
     new = draw(30, seed=1)
-    model = TableAggregator(4, categories=categories).fit(X)
+    make = partial(TableAggregator, 4, categories=categories, refiner="exchange")
+    model = make().fit(X)
     expected = pl.from_pandas(model.transform(new))
     other = {
         "polars": pl.from_pandas(new),
@@ -182,7 +179,7 @@ def test_transform_of_a_table_of_another_library(X, library, categories):
     assert type(moved) is type(other)
     moved = pl.from_pandas(moved) if isinstance(moved, pd.DataFrame) else pl.DataFrame(moved)
     assert_frame_equal(moved, expected, check_dtypes=False, check_exact=True)
-    back = TableAggregator(4, categories=categories).fit(other).transform(new)
+    back = make().fit(other).transform(new)
     assert type(back) is type(new)
     assert back.shape == (30, expected.shape[1])
 
@@ -197,14 +194,15 @@ def test_set_output(X, library, given, categories):
         "pandas": X,
         "polars": pl.from_pandas(X),
     }[given]
-    model = TableAggregator(4, categories=categories).set_output(transform=library)
+    make = partial(TableAggregator, 4, categories=categories, refiner="exchange")
+    model = make().set_output(transform=library)
     release = model.fit_transform(table)
     assert isinstance(release, LIBRARIES[library])
     assert list(release.columns) == list(model.get_feature_names_out())
     assert anonymity_level(release) >= 4
     assert isinstance(model.transform(table[:10]), LIBRARIES[library])
     if given == "pandas" == library:
-        plain = TableAggregator(4, categories=categories).fit_transform(X)
+        plain = make().fit_transform(X)
         pd.testing.assert_frame_equal(release, plain)
 
 
