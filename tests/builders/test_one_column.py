@@ -25,7 +25,8 @@ def exact_error(X, labels):
 @pytest.mark.slow
 @in_one_case(("n", "k"), [(1, 1), (5, 2), (6, 3), (8, 2), (8, 3), (9, 4), (5, 5)])
 def test_no_partition_at_all_is_better(n, k):
-    for table, make in TABLES.items():
+    # There are thousands of partitions of 8 records: half of the tables are enough.
+    for table, make in [*TABLES.items()][(n + k) % 2 if n > 6 else 0 :: 2 if n > 6 else 1]:
         X = make(np.random.default_rng(n + k), n, 1)
         labels = Optimal1D().build(X, k)
         least = least_error_of_any_partition(X, k)
