@@ -412,10 +412,9 @@ class TableAggregator(
         task.call_on_fit_task_begin(estimator=self, X=X)
         if self.intervals == "disjoint":
             method = replace(method, builder=None, refiner=None)
-            numbers_of_strata = None if strata is None else strata.numbers
-            recoding, loss = recode(records, encoder.columns, encoder.k, rules, numbers_of_strata)
-            found, released = recoding.find(records, numbers_of_strata), recoding.released()
-            labels, groups, cells = aggregation.fit_labels(problem, found)
+            labels, recoding, loss = recode(records, encoder.columns, encoder.k, rules, strata)
+            labels, groups, cells = aggregation.fit_labels(problem, labels)
+            released = recoding.released()
         else:
             recoding = None
             labels, groups, cells = aggregation.run(problem, method, task)
@@ -750,12 +749,7 @@ class TableAggregator(
     def _find(self, table: DataFrame, points: Points) -> Labels:
         strata = self._table_roles.strata_of(table)
         groups = find_cells(self._cells, points, self.n_jobs, self._strata, strata)
-        if self._recoding is None:
-            return groups
-        names = self._strata
-        numbers = None if names is None else names.numbers_of(strata, len(table))
-        classes = self._recoding.find(table, numbers)
-        return np.where(classes < 0, groups, classes)
+        return groups if self._recoding is None else self._recoding.find(table, groups)
 
     def _check_new(self, X: TableLike) -> Frame:
         check_is_fitted(self)

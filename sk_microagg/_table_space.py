@@ -28,10 +28,7 @@ def make_encoder(
     estimator: Any, records: DataFrame, k: int, y: TableLike | None, units: Array | None = None
 ) -> TableEncoder:
     names = list(records.columns)
-    kinds, orders = check_kinds(estimator.categorical, estimator.ordinal, names)
-    hierarchies = _read_hierarchies(estimator.hierarchies, names)
-    ordinal = [name for name, kind in kinds.items() if kind == "ordinal"]
-    check_one_role({"hierarchies": hierarchies, "ordinal": ordinal})
+    kinds, orders, hierarchies = check_kinds(estimator, names)
     options = {
         "units": units,
         "kinds": kinds,
@@ -54,9 +51,10 @@ def uses_target(estimator: Any) -> bool:
 
 
 def check_kinds(
-    categorical: Any, ordinal: Any, names: list[Any]
-) -> tuple[dict[Any, str], dict[Any, Any]]:
-    """Return kinds and orders of columns as dicts, from parameters of an estimator."""
+    estimator: Any, names: list[Any]
+) -> tuple[dict[Any, str], dict[Any, Any], dict[Any, Hierarchy]]:
+    """Return kinds, orders and hierarchies of columns, from the parameters of an estimator."""
+    categorical, ordinal = estimator.categorical, estimator.ordinal
     kinds = {}
     if not (isinstance(categorical, str) and categorical == "from_dtype"):
         kinds = dict.fromkeys(as_names(categorical, "categorical", names), "category")
@@ -70,7 +68,9 @@ def check_kinds(
                 f"ordinal[{name!r}]={order!r} must be a list of all values, lowest first, got "
                 f"{type(order).__name__}."
             )
-    return kinds | dict.fromkeys(ordinal, "ordinal"), orders
+    hierarchies = _read_hierarchies(estimator.hierarchies, names)
+    check_one_role({"hierarchies": hierarchies, "ordinal": ordinal})
+    return kinds | dict.fromkeys(ordinal, "ordinal"), orders, hierarchies
 
 
 def _read_hierarchies(hierarchies: Any, names: list[Any]) -> dict[Any, Hierarchy]:

@@ -221,10 +221,9 @@ class OpenTable:
         self._read_state = state_of(options.input)
         table = read_table(options.input, Format.from_request(options))
         cells = table.cells
-        self._hierarchies: set[str] = set()
-        if options.hierarchies is not None:  # It is better to say what is wrong with them now.
-            names = cells.column_names
-            self._hierarchies.update(read_hierarchies(options.hierarchies, names, names))
+        names = cells.column_names
+        # It is better to say what is wrong with them now.
+        self._hierarchies = {*read_hierarchies(options.hierarchies, names, names)}
         description = describe_table(table, shows_rows=not options.no_preview)
         self._hidden = [c["name"] for c in description["columns"] if c["hides_values"]]
         self.source = Source(self.options, cells.column_names)

@@ -41,7 +41,7 @@ class CategoryColumn:
         known = codes >= 0
         counts = np.bincount(codes[known], minlength=len(different))
         people = n_people(codes[known], len(different), take_units(units, known))
-        self._fit(column, self._choose_values(different, counts, people, k), k, units)
+        self._fit(different, counts, people, int((~known).sum()), k)
 
     @classmethod
     def from_counts(
@@ -50,17 +50,8 @@ class CategoryColumn:
         """The column of a table of which only numbers of records and of people are known."""
         column = cls.__new__(cls)
         column.name = name
-        shared = column._choose_values(different, counts, people, k)
-        column._fit_counts(shared, int(counts.sum() - shared.sum()), n_missing)
+        column._fit(different, counts, people, n_missing, k)
         return column
-
-    def _choose_values(self, different: Any, counts: Labels, people: Labels, k: int) -> Labels:
-        """Set the values with a coordinate; return the numbers of records with these."""
-        order = np.argsort(-counts, kind="stable")
-        order = order[people[order] >= k]
-        self.values = [different[code] for code in order]
-        self._index = different.take(order)
-        return counts[order]
 
     def _factorize(self, column: Series) -> tuple[Labels, Any]:
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
@@ -77,11 +68,13 @@ class CategoryColumn:
             ) from error
         return codes, pandas.Index(different, dtype=object)
 
-    def _fit(self, column: Series, counts: Labels, k: int, units: Array | None) -> None:
-        n_missing = int(is_missing(column).sum())
-        self._fit_counts(counts, len(column) - counts.sum() - n_missing, n_missing)
-
-    def _fit_counts(self, counts: Labels, n_other: int, n_missing: int) -> None:
+    def _fit(self, different: Any, counts: Labels, people: Labels, n_missing: int, k: int) -> None:
+        """Choose the values with a coordinate, and make their rows."""
+        order = np.argsort(-counts, kind="stable")
+        order = order[people[order] >= k]
+        self.values = [different[code] for code in order]
+        self._index = different.take(order)
+        n_other, counts = int(counts.sum() - counts[order].sum()), counts[order]
         self._has_missing, self._has_other = n_missing > 0, n_other > 0
         n_values = len(counts)
         if n_values == 2 and n_other == n_missing == 0:
@@ -170,17 +163,17 @@ class CategoryColumn:
     def generalized(self, column: Series, members: Members) -> Series:
         """The common value of each group, or "*" where values differ or one is missing."""
         codes, different = self._factorize(column)
-        lowest, highest = ends_of(codes, members)
-        cells = [
-            different[low] if low == high and low >= 0 else ROOT
-            for low, high in zip(lowest, highest, strict=True)
-        ]
-        return self._as_text(cells)
+        common = self.common_codes(codes, members)
+        return self._as_text(ROOT if code < 0 else different[code] for code in common)
 
     def generalization_losses(self, column: Series, members: Members) -> Floats:
         """The loss of what `generalized` returns for each group: 1 for "*", and 0 for a value."""
-        lowest, highest = ends_of(self._factorize(column)[0], members)
-        return ((lowest != highest) | (lowest < 0)).astype(np.float64)
+        return (self.common_codes(self._factorize(column)[0], members) < 0).astype(np.float64)
+
+    def common_codes(self, codes: Labels, members: Members) -> Labels:
+        """The code that all members of each group have; -1 if there is none."""
+        lowest, highest = ends_of(codes, members)
+        return np.where(lowest == highest, lowest, -1)
 
     def tree_of(self, column: Series) -> tuple[Any, Sequence[float], Labels]:
         """The tree of the values, the losses of its nodes, and the leaf of each cell, or -1."""

@@ -11,6 +11,7 @@ New records are recoded in the same way, by their values. All that this takes is
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,13 @@ from sk_microagg.generalization._domain import Calendar, Cover, DateDomain, Numb
 from sk_microagg.generalization._grid import Grid, SharedGrid, round_edges
 from sk_microagg.generalization._labels import ROOT, interval_text, label_of
 from sk_microagg.privacy import Rules
+from sk_microagg.privacy._strata import Strata
 
 
 def values_for_intervals(column: Any, cells: Series) -> Floats:
     """Numbers, days or ranks. Rare ordinal values have ranks of their own: none becomes an end."""
-    if isinstance(column, OrdinalColumn):
-        return column.all_ranks(cells)
-    return days_of_dates(cells) if isinstance(column, DateColumn) else column.values(cells)
+    is_ordinal = isinstance(column, OrdinalColumn)
+    return column.all_ranks(cells) if is_ordinal else _places_of(column, cells)
 
 
 def make_domain(
@@ -90,82 +91,70 @@ def extremes(values: Floats, members: Members) -> tuple[Floats, Floats, Booleans
 
 
 @dataclass(frozen=True)
-class LineCoding:
-    """The cuts of a line, and the text of a missing value and of each cell."""
-
-    column: Any
-    cuts: Floats
-    texts: Array
-
-    def texts_of(self, cells: Series) -> Array:
-        values = _places_of(self.column, cells)
-        places = np.searchsorted(self.cuts, values, side="right") + 1
-        return self.texts[np.where(np.isnan(values), 0, places)]
-
-
-@dataclass(frozen=True)
-class NodeCoding:
-    """The node of each value below a released one; others are released as the root."""
-
-    column: Any
-    node_of: Mapping[str, str]
-    root: str
-
-    def texts_of(self, cells: Series) -> Array:
-        codes, different = self.column._factorize(cells)
-        nodes = [self.node_of.get(label_of(value), self.root) for value in different]
-        return np.array([*nodes, self.root], dtype=object)[codes]
-
-
-@dataclass(frozen=True)
 class Recoding:
     """How values are recoded, and the classes that are released: strata, then texts of columns."""
 
-    codings: Mapping[Any, LineCoding | NodeCoding]
+    texts_of: Mapping[Any, Callable[[Series], Array]]
     classes: Any
 
-    def find(self, table: DataFrame, strata: Labels | None) -> Labels:
-        """The class of each record; -1 if there is none with its texts."""
-        return np.asarray(self.classes.get_indexer(_keys_of(table, self.codings, strata)))
+    def find(self, table: DataFrame, nearest: Labels) -> Labels:
+        """The class of each record by its texts, or a given one of its stratum if there is none."""
+        strata = self.classes.get_level_values(0)[nearest]
+        found = self.classes.get_indexer(_keys_of(table, self.texts_of, strata))
+        return np.where(found < 0, nearest, found)
 
     def released(self) -> dict[Any, DataFrame]:
         """By the name of each column, a table with the text of each class."""
         texts = self.classes.to_frame(index=False).astype(object)
         return {
             name: texts[[place]].set_axis([name], axis=1)
-            for place, name in enumerate(self.codings, start=1)
+            for place, name in enumerate(self.texts_of, start=1)
         }
 
 
-def _keys_of(table: DataFrame, codings: Mapping[Any, Any], strata: Labels | None) -> Any:
+def _keys_of(table: DataFrame, texts_of: Mapping[Any, Any], strata: Labels) -> Any:
     pandas = import_extra("pandas", "table", "A table of columns of any kind")
-    numbers = np.zeros(len(table), dtype=np.intp) if strata is None else strata
-    texts = [coding.texts_of(table[name]) for name, coding in codings.items()]
-    return pandas.MultiIndex.from_arrays([numbers, *texts])
+    texts = [texts_of[name](table[name]) for name in texts_of]
+    return pandas.MultiIndex.from_arrays([strata, *texts])
+
+
+def _texts_on_line(column: Any, cuts: Floats, texts: Array, cells: Series) -> Array:
+    """What cells are released as, given that of missing values, and of those between cuts."""
+    values = _places_of(column, cells)
+    places = np.searchsorted(cuts, values, side="right") + 1
+    return texts[np.where(np.isnan(values), 0, places)]
+
+
+def _texts_of_nodes(column: Any, node_of: Mapping[str, str], root: str, cells: Series) -> Array:
+    """What cells are released as, given the nodes of some values, and that of all others."""
+    codes, different = column._factorize(cells)
+    nodes = [node_of.get(label_of(value), root) for value in different]
+    return np.array([*nodes, root], dtype=object)[codes]
 
 
 def recode(
-    table: DataFrame, columns: list[Any], k: int, rules: Rules, strata: Labels | None
-) -> tuple[Recoding, float]:
-    """Cut all columns; return how they are recoded, and the loss."""
+    table: DataFrame, columns: list[Any], k: int, rules: Rules, strata: Strata | None
+) -> tuple[Labels, Recoding, float]:
+    """Cut all columns; return groups, how values are recoded, and the loss."""
+    numbers = np.zeros(len(table), dtype=np.intp) if strata is None else strata.numbers
     orders = {False, not all(isinstance(column, ON_A_LINE) for column in columns)}
-    attempts = [_cut(table, columns, k, rules, strata, per_part) for per_part in orders]
-    codings, loss = min(attempts, key=lambda attempt: attempt[1])
-    classes = _keys_of(table, codings, strata).drop_duplicates().sort_values()
-    return Recoding(codings, classes), loss
+    attempts = [_cut(table, columns, k, rules, numbers, per_part) for per_part in orders]
+    texts_of, loss = min(attempts, key=lambda attempt: attempt[1])
+    keys = _keys_of(table, texts_of, numbers)
+    classes = keys.drop_duplicates().sort_values()
+    return classes.get_indexer(keys), Recoding(texts_of, classes), loss
 
 
 def _cut(
-    table: DataFrame, columns: list[Any], k: int, rules: Rules, strata: Any, per_part: bool
-) -> tuple[dict[Any, LineCoding | NodeCoding], float]:
+    table: DataFrame, columns: list[Any], k: int, rules: Rules, labels: Labels, per_part: bool
+) -> tuple[dict[Any, Callable[[Series], Array]], float]:
     cut_columns: list[Any] = [
         LineCuts(column, table[column.name], k, rules.units)
         if isinstance(column, ON_A_LINE)
         else NodeCuts(column, table[column.name], per_part)
         for column in columns
     ]
-    labels = np.zeros(len(table), dtype=np.intp) if strata is None else strata
-    candidates = [(column, cut) for column in cut_columns for cut in column.candidates()]
+    candidates = [(column, cut) for column in cut_columns for cut in column.candidates]
     parts = labels
     while candidates:
         if parts is labels:  # Gains are what they were where a cut was not possible.
@@ -175,9 +164,9 @@ def _cut(
         if np.bincount(parts).min() >= k and rules.are_met(parts).all():
             labels = parts
             candidates += [(column, new) for new in column.add(cut)]
-    coded = {column.name: column.released() for column in cut_columns}
-    losses = [losses.mean() for _, losses in coded.values()]
-    return {name: coding for name, (coding, _) in coded.items()}, float(np.mean(losses))
+    texts_of, losses = zip(*(column.released() for column in cut_columns), strict=True)
+    names = [column.name for column in columns]
+    return dict(zip(names, texts_of, strict=True)), float(np.mean(losses))
 
 
 def _numbered(labels: Labels, cells: Labels) -> Labels:
@@ -188,7 +177,6 @@ class LineCuts:
     """Numbers, dates or ranks, cut at round numbers or between ranks."""
 
     def __init__(self, column: Any, cells: Series, k: int, units: Array | None) -> None:
-        self.name = cells.name
         self._column = column
         self._values = _places_of(column, cells)
         self._missing = np.isnan(self._values)
@@ -197,20 +185,16 @@ class LineCuts:
         self._cuts: list[float] = []
         if isinstance(column, OrdinalColumn):
             # None where rare values lie in between: they are in no interval on either side.
-            self._edges = (column.ranks[:-1] + 0.5)[np.diff(column.ranks) == 1]
+            self.candidates = (column.ranks[:-1] + 0.5)[np.diff(column.ranks) == 1].tolist()
             self._outer = (-np.inf, np.inf)
             return
         numbers, places = np.unique(self._values[~self._missing], return_inverse=True)
         grid = Grid(k, units=take_units(units, ~self._missing))
         counts = grid.count(places, len(numbers))
-        self._edges = round_edges(numbers, counts, k, self._is_whole)
+        self.candidates = round_edges(numbers, counts, k, self._is_whole).tolist()
         has_dates = isinstance(column, DateColumn)
         low, high = (Calendar(grid) if has_dates else grid).ends(numbers, counts)
         self._outer = (low[0], high[-1]) if len(numbers) else (-np.inf, np.inf)
-
-    def candidates(self) -> list[float]:
-        """The cuts that may be added at first."""
-        return self._edges.tolist()
 
     def gain(self, cut: float) -> float:
         """How much the loss of all records falls."""
@@ -231,7 +215,7 @@ class LineCuts:
         self._cuts = sorted([*self._cuts, cut])
         return []
 
-    def released(self) -> tuple[LineCoding, Floats]:
+    def released(self) -> tuple[Callable[[Series], Array], Floats]:
         """What values are released as, and the loss of each record."""
         ends = [self._outer[0], *self._cuts, self._outer[1]]
         covers = [(), *map(self._cover, ends[:-1], ends[1:])] if self._cuts else [(), ()]
@@ -239,13 +223,14 @@ class LineCuts:
         used = np.setdiff1d(cells, 0)
         ends = [end for cell in used for end in covers[cell]]
         losses = np.array([*map(NumberDomain(ends, unit=float(self._is_whole)).loss_of, covers)])
-        texts = np.array([self._text(cover) for cover in covers], dtype=object)
+        are_closed = [self._is_whole or cover[-1:] == (self._outer[1],) for cover in covers]
+        pairs = zip(covers, are_closed, strict=True)
+        texts = np.array([text_of_cover(self._column, *pair) for pair in pairs], dtype=object)
         # Nobody is to know cuts that the release does not show: in gaps, or between two of "*".
         shown = used[np.r_[True, texts[used[1:]] != texts[used[:-1]]]]
-        coding = LineCoding(
-            self._column, np.array(self._cuts)[shown[1:] - 2], texts[np.r_[0, shown]]
-        )
-        return coding, np.where(self._missing, 0.0, losses[cells])
+        cuts, texts = np.array(self._cuts)[shown[1:] - 2], texts[np.r_[0, shown]]
+        texts_of = partial(_texts_on_line, self._column, cuts, texts)
+        return texts_of, np.where(self._missing, 0.0, losses[cells])
 
     def _cover(self, low: float, high: float) -> Cover:
         """The ends of a cell that are shown: none if one is not safe, or not that of a value."""
@@ -259,17 +244,12 @@ class LineCuts:
             return ()
         return low, high - (self._is_whole and high != self._outer[1])
 
-    def _text(self, cover: Cover) -> str:
-        is_closed = self._is_whole or cover[-1:] == (self._outer[1],)
-        return text_of_cover(self._column, cover, is_closed)
-
 
 class NodeCuts:
     """Categories, which are cut into the nodes below one node of a tree."""
 
     def __init__(self, column: Any, cells: Series, per_part: bool) -> None:
-        self.name, self._column = cells.name, column
-        self._per_part = per_part
+        self._column, self._per_part = column, per_part
         self._tree, self._losses, self._leaves = column.tree_of(cells)
         self._missing: Booleans = np.asarray(is_missing(cells) | (self._leaves < 0))
         self._n_below = np.bincount(self._leaves[~self._missing], minlength=self._tree.n_leaves)
@@ -278,10 +258,7 @@ class NodeCuts:
         for node, parent in enumerate(self._tree.parent):
             if node != self._tree.root:
                 self._children.setdefault(parent, []).append(node)
-
-    def candidates(self) -> list[int]:
-        """The nodes that may be cut at first."""
-        return [self._tree.root] if self._tree.root in self._children else []
+        self.candidates = [root for root in self._children if root == self._tree.root]
 
     def gain(self, node: int) -> float:
         """How much the loss of all records falls, maybe as a share of the parts that are added."""
@@ -310,13 +287,13 @@ class NodeCuts:
         self._node_of = self._nodes_with(node)
         return [child for child in self._children[node] if child in self._children]
 
-    def released(self) -> tuple[NodeCoding, Floats]:
+    def released(self) -> tuple[Callable[[Series], Array], Floats]:
         """What values are released as, and the loss of each record."""
         labels, nodes = [*map(label_of, self._tree.labels)], self._node_of[self._leaves]
-        pairs, shown = enumerate(self._node_of[:-1]), np.setdiff1d(nodes, self._tree.root)
+        pairs, shown = enumerate(self._node_of[:-1]), {*nodes.tolist()} - {self._tree.root}
         node_of = {labels[leaf]: labels[node] for leaf, node in pairs if node in shown}
-        coding = NodeCoding(self._column, node_of, labels[self._tree.root])
-        return coding, np.where(self._missing, 0.0, np.array(self._losses)[nodes])
+        texts_of = partial(_texts_of_nodes, self._column, node_of, labels[self._tree.root])
+        return texts_of, np.where(self._missing, 0.0, np.array(self._losses)[nodes])
 
 
 def _places_of(column: Any, cells: Series) -> Floats:

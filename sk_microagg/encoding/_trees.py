@@ -11,9 +11,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sk_microagg._utils._statistics import Members
-from sk_microagg._utils._typing import Array, Floats, Labels, Series
+from sk_microagg._utils._typing import Floats, Labels, Series
 from sk_microagg.encoding._categories import CategoryColumn, ends_of, standardized
-from sk_microagg.encoding._frames import is_missing
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._labels import label_of
 
@@ -27,16 +26,13 @@ class HierarchyColumn(CategoryColumn):
     kind = "hierarchy"
 
     def __init__(
-        self, column: Series, k: int, hierarchy: Hierarchy, units: Array | None = None
+        self, column: Series, k: int, hierarchy: Hierarchy, units: Any = None, n_records: Any = None
     ) -> None:
+        """`n_records` is how many records each cell stands for; None for one."""
         known = column.dropna().to_numpy()
         domain = hierarchy._domain(known, f"Column {column.name!r}")
         self._tree, self._losses = domain.tree, domain.loss
-        super().__init__(column, k, units)
-
-    def _fit(self, column: Series, counts: Labels, k: int, units: Array | None) -> None:
-        self._has_missing = bool(is_missing(column).any())
-        self._has_other = int(counts.sum()) < int((~is_missing(column)).sum())
+        super().__init__(column, k, units)  # with rows that take no notice of the hierarchy
         n_leaves, n_nodes = self.n_leaves, len(self._tree.labels)
         nodes = [self._nodes_above(leaf) for leaf in range(n_leaves)]
         # A missing value is as far from others as two of these without a common node.
@@ -47,9 +43,9 @@ class HierarchyColumn(CategoryColumn):
             (np.r_[np.ones(len(places) - 1), missing], (places, coordinates)),
             shape=(n_leaves + 2, n_nodes + 1),
         )
-        codes = self.codes_of(n_leaves + 2, column)
-        in_row = np.bincount(codes, minlength=n_leaves + 2)
-        shared = _n_people_below(rows > 0, codes, units) >= k
+        codes = self.codes(column)
+        in_row = np.bincount(codes, n_records, minlength=n_leaves + 2)
+        shared = _n_people_below(rows > 0, codes, units, in_row) >= k
         shared[-1] = self._has_missing
         self.rows = standardized(rows[:, np.flatnonzero(shared)], in_row)
 
@@ -74,7 +70,7 @@ class HierarchyColumn(CategoryColumn):
         return self._tree.n_leaves
 
     def codes(self, column: Series) -> Labels:
-        return self.codes_of(self.rows.shape[0], column)
+        return self._leaves(column) % (self.n_leaves + 2)
 
     def places(self, codes: Labels) -> Floats:
         """Places among the leaves, which are in the order of the tree, from 0 to 1."""
@@ -82,37 +78,32 @@ class HierarchyColumn(CategoryColumn):
         of_rows[: self.n_leaves] = np.arange(1, self.n_leaves + 1) / self.n_leaves
         return of_rows[codes]
 
-    def codes_of(self, n_rows: int, column: Series) -> Labels:
-        """Position of each cell among `n_rows` rows."""
-        leaves = self._leaves(column)
-        return np.where(leaves < 0, n_rows - np.where(leaves == -1, 1, 2), leaves)
-
     def generalized(self, column: Series, members: Members) -> Series:
         """The lowest common node of each group; the root where a value is missing."""
-        nodes = self._common_nodes(column, members)
+        nodes = self.common_codes(self._leaves(column), members)
         return self._as_text(self._tree.labels[node] for node in nodes)
 
     def generalization_losses(self, column: Series, members: Members) -> Floats:
         """The loss of what `generalized` returns for each group: the share of leaves below it."""
-        nodes = self._common_nodes(column, members)
-        return np.array([self._losses[node] for node in nodes])
+        return np.array(self._losses)[self.common_codes(self._leaves(column), members)]
 
     def tree_of(self, column: Series) -> tuple[Any, Sequence[float], Labels]:
         """The tree of the values, the losses of its nodes, and the leaf of each cell, or -1."""
         return self._tree, self._losses, self._leaves(column)
 
-    def _common_nodes(self, column: Series, members: Members) -> list[int]:
-        lowest, highest = ends_of(self._leaves(column), members)
-        return [
+    def common_codes(self, codes: Labels, members: Members) -> Labels:
+        """The lowest common node of each group, given leaves; negative ones are missing."""
+        nodes = [
             self._tree.root if low < 0 else self._tree.lowest_common(int(low), int(high))
-            for low, high in zip(lowest, highest, strict=True)
+            for low, high in zip(*ends_of(codes, members), strict=True)
         ]
+        return np.array(nodes)
 
 
-def _n_people_below(is_below: csr_array, codes: Labels, units: Array | None) -> Labels:
+def _n_people_below(is_below: csr_array, codes: Labels, units: Any, in_row: Labels) -> Labels:
     """Number of people with a value below each node, given which rows are below which nodes."""
-    n_rows = is_below.shape[0]
     if units is None:
-        return np.bincount(codes, minlength=n_rows) @ is_below
-    has_row = csr_array((np.ones(len(codes)), (units, codes)), shape=(units.max() + 1, n_rows))
+        return in_row @ is_below
+    shape = units.max() + 1, len(in_row)
+    has_row = csr_array((np.ones(len(codes)), (units, codes)), shape=shape)
     return np.asarray((has_row @ is_below > 0).sum(axis=0))

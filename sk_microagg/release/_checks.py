@@ -36,7 +36,6 @@ IN_MEMORY = (
     "sheet",
     "sep",
     "thousands",
-    "hierarchies",
     "report",
     "target",
     "scenario",

@@ -44,7 +44,7 @@ from sk_microagg.release._demands import (
     warn_of_large_units,
     warnings_as_messages,
 )
-from sk_microagg.release._plan import DEFAULTS, GENERALIZED, make_refiner
+from sk_microagg.release._plan import DEFAULTS, GENERALIZED, make_refiner, read_hierarchies
 from sk_microagg.release._request import ReleaseRequest, check_effects, roles_of
 from sk_microagg.release._summary import Fact, describe_averages, generalized_in_words, summarize
 from sk_microagg.scale import DaskTableAggregator
@@ -114,10 +114,13 @@ def describe_on_dask(
     for encoded in aggregator._space._columns:
         name = encoded.name
         how = "declared as categories" if name in declared.kinds else f"type {types[name]}"
-        column = Column(name, encoded.kind, how, None, _notation(encoded))
+        kind = encoded.kind
+        if kind == "hierarchy":
+            kind, how = "category", "it has a hierarchy"
+        column = Column(name, kind, how, None, _notation(encoded))
         about = describe_averages(column, is_incomplete=n_missing[name] > 0)
         if aggregator.numbers == "interval":
-            about["released"] = generalized_in_words(column, {})
+            about["released"] = generalized_in_words(column, aggregator.hierarchies or {})
         elif encoded.kind == "ordinal":
             about["released"] = "shared value next to the mean rank"
         if n_missing[name] == aggregator.n_rows_:
@@ -199,6 +202,7 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
         strata=roles.strata,
         weight=roles.weight,
         categorical=[name for name in roles.quasi_identifiers if name in declared.kinds],
+        hierarchies=read_hierarchies(request.hierarchies, names, roles.quasi_identifiers) or None,
         column_weights=request.column_weights or None,
         decimals=decimals_of_types(types, request.decimals),
         builder=request.builder or DEFAULTS["builder"],

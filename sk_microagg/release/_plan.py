@@ -59,9 +59,7 @@ class Plan:
         declared, roles = Declared.from_request(request), roles_of(request, names)
         check_effects(request, declared, roles)
         _check_target_column(request.target, roles)
-        hierarchies = {}
-        if request.hierarchies is not None:
-            hierarchies = read_hierarchies(request.hierarchies, names, roles.quasi_identifiers)
+        hierarchies = read_hierarchies(request.hierarchies, names, roles.quasi_identifiers)
         demands = Demands.from_table(table, roles, request.privacy, declared)
         columns = _anonymized_columns(table, roles, declared, hierarchies, request, demands)
         return cls(table, request, declared, roles, hierarchies, demands, columns)
@@ -212,7 +210,9 @@ def _with_shared_levels(
     return replace(column, notation=column.notation.of_shared(column.values, k, units))
 
 
-def read_hierarchies(folder: str, names: Sequence[str], columns: Sequence[str]) -> dict:
+def read_hierarchies(folder: str | None, names: Sequence[str], columns: Sequence[str]) -> dict:
+    if folder is None:
+        return {}
     about: dict = {"folder": Option("hierarchies", folder)}
     try:
         paths = sorted(Path(folder).iterdir())

@@ -17,7 +17,7 @@ from sk_microagg._utils._tables import is_categorical
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg._utils._validation import check_k
 from sk_microagg.encoding import CategoryColumn, OrdinalColumn
-from sk_microagg.encoding._categories import ends_of, mode_positions
+from sk_microagg.encoding._categories import mode_positions
 from sk_microagg.encoding._coordinates import Coordinates
 from sk_microagg.encoding._frames import can_be_missing, take, with_room
 from sk_microagg.encoding._numbers import group_averages
@@ -27,6 +27,8 @@ from sk_microagg.encoding._recoding import (
     text_of_cover,
     values_for_intervals,
 )
+from sk_microagg.encoding._trees import HierarchyColumn
+from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._domain import NumberDomain
 from sk_microagg.generalization._labels import ROOT, label_of
 from sk_microagg.scale._survey import Survey, Values, find_kinds, survey_columns
@@ -55,9 +57,9 @@ class TableCoding:
                 f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
                 f"{type(weights).__name__}."
             )
-        given, orders = check_kinds(estimator.categorical, estimator.ordinal, names)
+        given, orders, trees = check_kinds(estimator, names)
         weights, decimals = check_weights(weights, names), check_decimals(estimator.decimals, names)
-        kinds, prototypes = find_kinds(frame[names], given)
+        kinds, prototypes = find_kinds(frame[names], given | dict.fromkeys(trees, "category"))
         n_counted = MOST_COUNTED * k if has_intervals else k
         surveys = survey_columns(frame, kinds, roles.unit, n_counted, decimals, has_intervals)
         some = next(iter(surveys.values()))
@@ -65,7 +67,7 @@ class TableCoding:
         check_k(k, n_rows)  # Nothing is known of the values of no rows.
         likes = {name: prototypes.get(name, frame._meta[name]) for name in kinds}
         columns = tuple(
-            _make_column(surveys[name], kind, likes[name], k, orders.get(name), estimator)
+            _make_column(surveys[name], kind, likes[name], k, (orders | trees).get(name), estimator)
             for name, kind in kinds.items()
         )
         return cls(columns, k, weights, n_rows, None if roles.keeps_weight else roles.weight)
@@ -222,7 +224,7 @@ class Intervals(Line):
         last = np.searchsorted(self.places, high[is_complete], side="right") - 1
         covers = [self.domain.cover(*ends) for ends in zip(first, last, strict=True)]
         ends = np.full((groups.n_groups, 2), np.nan)
-        ends[is_complete] = [cover or (np.nan, np.nan) for cover in covers]
+        ends[is_complete] = np.reshape([cover or (np.nan, np.nan) for cover in covers], (-1, 2))
         return ends
 
     def as_released(self, shown: Floats) -> Any:
@@ -262,32 +264,30 @@ class Categories:
     like: Series
     values: Values
     people: Labels
-    order: Labels
+    places: Labels  # of values, as they travel
+    order: Labels  # the value at each place
     categories: pd.Index | None
     k: int
     generalizes: bool
     width = 1
 
     def numbers(self, cells: Series) -> Floats:
-        numbers = np.empty(len(self.order) + 1)
-        numbers[self.order] = np.arange(len(self.order))
-        numbers[-1] = np.nan
-        return numbers[self.values.positions(cells.astype(object))]
+        return np.append(self.places, np.nan)[self.values.positions(cells.astype(object))]
 
     def averages(self, numbers: Floats, groups: Members) -> Floats:
         """The most frequent or common values of groups, as numbers."""
-        n_values = len(self.order)
-        places = np.where(np.isnan(numbers), n_values, numbers).astype(np.intp)
         if self.generalizes:
-            low, high = ends_of(places, groups)
-            return np.where((low == high) & (low < n_values), low, np.nan)
-        codes = np.append(self.order, n_values)[places]
+            codes = np.where(np.isnan(numbers), -1, numbers).astype(np.intp)
+            common = self.column.common_codes(codes, groups)
+            return np.where(common < 0, np.nan, common)
+        places = np.where(np.isnan(numbers), len(self.order), numbers).astype(np.intp)
+        codes = np.append(self.order, len(self.people))[places]
         positions = mode_positions(codes, self.values.counts, groups, self.k, self.people)
         modes = np.where(positions < 0, np.nan, numbers[positions])
-        if n_values and not can_be_missing(self.like):
+        if len(self.people) and not can_be_missing(self.like):
             most_frequent = np.argmax(self.values.counts[:-1])
             if self.people[most_frequent] >= self.k:
-                modes[positions < 0] = np.flatnonzero(self.order == most_frequent)[0]
+                modes[positions < 0] = self.places[most_frequent]
         return modes
 
     def shown(self, averages: Floats) -> Floats:
@@ -298,7 +298,9 @@ class Categories:
         """What the model keeps of the column, given the values that groups are released as."""
         is_missing = np.isnan(shown)
         codes = shown[~is_missing].astype(np.intp)
-        released = self.values.known.astype(object)[self.order[codes]]
+        has_nodes = self.generalizes and self.column.kind == "hierarchy"
+        labels = pd.Index(self.column._tree.labels if has_nodes else self.values.known)
+        released = labels.astype(object)[codes if has_nodes else self.order[codes]]
         if self.generalizes:
             texts = pd.Series([*map(label_of, released), ROOT], dtype=object, name=self.like.name)
             return ReleasedCategories(codes, texts, texts[:0])
@@ -333,9 +335,9 @@ class ReleasedCategories:
 
 
 def _make_column(
-    survey: Survey, kind: str, like: Series, k: int, order: list[Any] | None, estimator: Any
+    survey: Survey, kind: str, like: Series, k: int, order: Any, estimator: Any
 ) -> Line | Categories:
-    """The column of a table, from what is known of all its rows; `like` has its type."""
+    """The column, from what is known of all rows; `like` has its type, `order` may be a tree."""
     name, line = like.name, None
     if survey.n_known and survey.line is not None:
         line = Line(survey.line, like)
@@ -347,14 +349,32 @@ def _make_column(
         return line
     values, people = survey.as_categories(), survey.n_people()
     different, counts = values.known.astype(object), values.counts[:-1]
-    column = CategoryColumn.from_counts(name, different, counts, people, int(values.counts[-1]), k)
-    # Those with a coordinate first, which have k people, and the most frequent ones of these.
-    travel_order = np.lexsort((-counts, people < k))
-    column.kind = kind if survey.n_known else "category"
+    if isinstance(order, Hierarchy):
+        column: Any = _make_hierarchical(survey, like, k, order)
+        places = column.codes(pd.Series(different, dtype=object))
+    else:
+        n_missing = int(values.counts[-1])
+        column = CategoryColumn.from_counts(name, different, counts, people, n_missing, k)
+        column.kind = kind if survey.n_known else "category"
+        # Those with a coordinate first, which have k people, and the most frequent ones of these.
+        places = np.argsort(np.lexsort((-counts, people < k)))
+    at = np.zeros(places.max(initial=-1) + 1, dtype=np.intp)
+    at[places] = np.arange(len(places))
     if is_categorical(like):
         like = pd.Series([], dtype=pd.CategoricalDtype([], ordered=like.dtype.ordered), name=name)
     generalizes = estimator.categories == "generalize"
-    return Categories(column, like, values, people, travel_order, survey.categories, k, generalizes)
+    return Categories(column, like, values, people, places, at, survey.categories, k, generalizes)
+
+
+def _make_hierarchical(survey: Survey, like: Series, k: int, tree: Hierarchy) -> HierarchyColumn:
+    """The column, from all values or, if there are units, from up to k people of each."""
+    values = survey.as_categories()
+    cells, counts = values.as_column().rename(like.name), values.counts
+    if survey.people is None:
+        return HierarchyColumn(cells, k, tree, None, counts[: len(cells)])
+    codes, units = survey.people.codes, pd.factorize(survey.people.keys)[0]
+    counts = np.where(np.diff(codes, prepend=-1) > 0, counts[codes], 0)
+    return HierarchyColumn(cells.iloc[codes], k, tree, units, counts)
 
 
 def _make_ordinal(survey: Survey, like: Series, k: int, order: list[Any] | None) -> Line:

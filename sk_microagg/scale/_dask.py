@@ -103,12 +103,15 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         whose values can be sorted. Ordered categorical types need not be named. Only values that a
         dict names, or that at least `k` people share, are released.
 
+    hierarchies : dict or None, default=None
+        Maps columns to hierarchies: see :class:`~sk_microagg.TableAggregator`.
+
     column_weights : dict or None, default=None
         Weights of columns by their names; 1 for those that are not named.
 
     categories : {"mode", "generalize"}, default="mode"
-        How categories are released: as the most frequent value of the group, or as the value that
-        all its rows have, and otherwise "*".
+        How categories are released: as the most frequent value of the group, or as the lowest
+        common node of their hierarchy, "*" at worst.
 
     numbers : {"mean", "interval"}, default="mean"
         How numbers, ordinal values and dates are released: as means, or as intervals that reveal
@@ -201,7 +204,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
 
     kinds_ : dict
         What each quasi-identifier, by its name, was treated as: "number", "ordinal", "date",
-        "boolean" or "category".
+        "boolean", "category" or "hierarchy".
 
     builder_ : Builder
         The builder used.
@@ -267,6 +270,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         drop: Names | None = None,
         categorical: Names = "from_dtype",
         ordinal: Mapping[Any, Sequence[Any]] | Names | None = None,
+        hierarchies: Mapping[Any, Any] | None = None,
         column_weights: Mapping[Any, float] | None = None,
         categories: Literal["mode", "generalize"] = "mode",
         numbers: Literal["mean", "interval"] = "mean",
@@ -292,6 +296,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         self.drop = drop
         self.categorical = categorical
         self.ordinal = ordinal
+        self.hierarchies = hierarchies
         self.column_weights = column_weights
         self.categories = categories
         self.numbers = numbers

@@ -139,10 +139,13 @@ def test_what_disjoint_intervals_do_not_take(paths, parameters, code):
 def test_out_of_memory_facts_are_those_of_memory(tmp_path, release):
     pytest.importorskip("dask.dataframe")
     table = SURVEY.assign(ill=np.where(np.arange(N) % 3, "flu", "gout"), age=SURVEY["age"] + 0.0)
+    table["town"] = np.array(["Bonn", "Ulm", "Aalen"])[np.arange(N) % 5 % 3]
     table.loc[3:9, "age"] = np.nan
     settings = {"weight": "w", "strata": ["region"], "sensitive": ["ill"], "refiner": "none"}
     settings["release"], tmp_path = release, tmp_path / release
-    tmp_path.mkdir()
+    settings["hierarchies"] = str(tmp_path / "trees")
+    (tmp_path / "trees").mkdir(parents=True)
+    (tmp_path / "trees" / "town.csv").write_text("Bonn;west;*\nUlm;south;*\nAalen;south;*\n")
     settings["privacy"] = [LDiversity(2), Dominance(0.5), PopulationSize(150)]
     table.to_parquet(tmp_path / "survey.parquet", index=False)
     facts = {}
@@ -152,6 +155,9 @@ def test_out_of_memory_facts_are_those_of_memory(tmp_path, release):
         facts[engine] = summary.to_dict()
     for name in ("weight", "dominance", "population_size", "anonymity_level", "groups"):
         assert facts["dask"][name] == facts["memory"][name]
+    towns = [facts[engine]["columns"][-1] for engine in facts]
+    assert towns[0] == towns[1]
+    assert towns[1]["recognized"] == "it has a hierarchy"
     if release == "generalized":
         released = [[each["released"] for each in facts[engine]["columns"]] for engine in facts]
         assert released[0] == released[1]

@@ -20,6 +20,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame
 NAMES = ["age", "sales", "day", "grade", "town"]
 AMOUNTS = [Dominance(0.5, column="sales"), PPercent(10, column="sales"), PopulationSize(90)]
 INTERVALS = {"numbers": "interval", "categories": "generalize"}
+TOWNS = {"west": ["Bonn", "Köln"], "south": ["Ulm", "Aalen"]}
+TREES = {"hierarchies": {"town": TOWNS, "size": {"small": [1, 2], "large": [3, 4, 5]}}}
+TREES |= {"quasi_identifiers": ["age", "day", "grade", "town", "size"]}
 
 
 def draw(n=300, seed=0):
@@ -35,6 +38,7 @@ def draw(n=300, seed=0):
                 grades
             ),
             "town": pd.Categorical(rng.choice(["Bonn", "Ulm", None], n, p=[0.6, 0.35, 0.05])),
+            "size": rng.integers(1, 5, n),
             "w": np.round(rng.lognormal(3, 0.6, n), 1),
             "company": rng.integers(0, n // 2, n),
             "region": rng.choice(["north", "south"], n),
@@ -58,6 +62,10 @@ RELEASES = {
     "amounts, no weight": {"privacy": AMOUNTS[:2]},
     "intervals": INTERVALS,
     "intervals of people": INTERVALS | {"unit": "company"},
+    "hierarchies": TREES,
+    "hierarchies of people": TREES | {"unit": "company", "weight": "w"},
+    "nodes": TREES | INTERVALS,
+    "nodes of people": TREES | INTERVALS | {"unit": "company", "strata": "region"},
     "everything": INTERVALS
     | {"weight": "w", "unit": "company", "strata": "region", "sensitive": "ill"}
     | {"privacy": [LDiversity(2), *AMOUNTS]},
@@ -150,6 +158,9 @@ def test_a_model_of_intervals_holds_what_it_releases(tmp_path):
         ({"numbers": "median"}, ValueError, "^numbers='median'"),
         ({"categories": "shares"}, ValueError, "^categories='shares'"),
         ({"intervals": "disjoint"}, ValueError, "^intervals='disjoint' .* use TableAggregator"),
+        ({"hierarchies": {"town": TOWNS}}, ValueError, "^hierarchies names 'town', but"),
+        ({"hierarchies": {"age": {"old": [80]}}}, ValueError, "^Column 'age' has a value that"),
+        ({"hierarchies": {"age": TOWNS}, "ordinal": ["age"]}, ValueError, "both hierarchies and"),
         ({"privacy": PopulationSize(90)}, ValueError, "^weight=None of PopulationSize.* must be"),
         ({"privacy": Dominance()}, ValueError, "^column=None of Dominance.* must be one of"),
         ({"privacy": Dominance(column="Sales")}, ValueError, "^column='Sales' of Dominance"),
