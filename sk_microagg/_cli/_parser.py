@@ -195,10 +195,10 @@ def _add_anonymize(parser: Parser) -> None:
 def _add_hierarchies(parser: Parser) -> None:
     parser.option(
         "--hierarchies FOLDER",
-        "hierarchies of categories, of which those with a low common node are near, for "
-        "--categories generalize and --method kaim also to release such nodes: files COLUMN.csv "
-        "without a header; each row has a value and its ancestors up to the root, separated by "
-        "semicolons, as ARX writes them",
+        "hierarchies of categories, of which those with a low common node are near; such nodes are "
+        "released with --categories generalize, --release generalized and --method kaim: files "
+        "COLUMN.csv without a header; each row has a value and its ancestors up to the root, "
+        "separated by semicolons, as ARX writes them",
     )
 
 
