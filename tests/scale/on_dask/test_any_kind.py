@@ -139,7 +139,7 @@ def test_a_model_does_not_tell_the_only_known_value_of_a_group(tmp_path):
 def test_roles():
     table = draw(400)
     roles = {"sensitive": "illness", "strata": "region", "unit": "person"}
-    parameters = {"k": 4, "privacy": LDiversity(2)}
+    parameters = {"k": 4, "privacy": LDiversity(2), "refiner": "local_search", "random_state": 0}
     X = dd.from_pandas(table, npartitions=3)
     release = DaskTableAggregator(quasi_identifiers=COLUMNS, **parameters, **roles).fit_transform(X)
     in_memory = TableAggregator(quasi_identifiers=COLUMNS, **parameters, **roles)
