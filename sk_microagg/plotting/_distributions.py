@@ -31,6 +31,7 @@ def compare_columns(
     categorical: Collection[int] = (),
     units: Array | None = None,
     is_fixed: bool = False,
+    rounding: Any = None,
 ) -> list[Panel]:
     """Count the values of each column of two tables; `categorical` are numbers of columns.
 
@@ -40,7 +41,8 @@ def compare_columns(
     minimum or maximum.
 
     With `is_fixed`, bins depend on X only, and their ends are rounded: the counts of X in bins that
-    move with the release would reveal single records if there were several releases.
+    move with the release would reveal single records if there were several releases. A report has a
+    secret `rounding` for bars of X.
     """
     before, after = columns_of(X, "X"), columns_of(release, "release")
     shapes = [(len(table[0]), len(table)) for table in (before, after)]
@@ -50,7 +52,7 @@ def compare_columns(
     names = column_names(X) if feature_names is None else [str(name) for name in feature_names]
     if len(names) != len(before):
         raise ValueError(f"feature_names={names!r} must be {len(before)} names, one per column.")
-    counter = _Comparison(at_least, units, is_fixed)
+    counter = _Comparison(at_least, units, is_fixed, rounding)
     return [
         counter.count_categories(*columns) if number in categorical else counter.compare(*columns)
         for number, columns in enumerate(zip(names, before, after, strict=True))
@@ -64,6 +66,7 @@ class _Comparison:
     at_least: int
     units: Array | None
     is_fixed: bool
+    rounding: Any
 
     def compare(self, name: str, before: Any, after: Any) -> Panel:
         """Count the values of a column of any kind."""
@@ -148,34 +151,41 @@ class _Comparison:
         labels, codes, counts = np.unique(
             np.array(old, dtype=object), return_inverse=True, return_counts=True
         )
-        is_shared = n_people(codes, len(labels), self.units) >= self.at_least
+        people, shares = n_people(codes, len(labels), self.units), counts / len(old)
+        if self.rounding is not None:
+            people, shares = self.rounding.people(people), self.rounding.bars(shares)
         known, n_released = set(labels), Counter(new)
         nodes = [
             node for node, n in n_released.most_common() if node not in known and n >= self.at_least
         ]
         nodes = nodes[:MOST_NODES]
         most = MOST_BARS - len(nodes)
-        kept = [code for code in np.argsort(-counts, kind="stable") if is_shared[code]][:most]
+        by_share = np.argsort(-shares, kind="stable")
+        kept = [code for code in by_share if people[code] >= self.at_least][:most]
+        n_others = _people_in(is_other := ~np.isin(codes, kept), self.units)
         # The number of a few others could be computed from the shares of the rest.
-        while kept and 0 < _people_in(~np.isin(codes, kept), self.units) < self.at_least:
+        while self.rounding is None and kept and 0 < n_others < self.at_least:
             kept.pop()
-        shown = {labels[code]: counts[code] for code in kept}
-        n_others = len(old) - sum(shown.values())
-        shown |= dict.fromkeys(nodes, 0)
+            n_others = _people_in(is_other := ~np.isin(codes, kept), self.units)
+        others = is_other.mean()
+        if self.rounding is not None:
+            are_many = self.rounding.people(n_others) >= self.at_least
+            others = are_many * self.rounding.bars(others)
+        shown = {labels[code]: shares[code] for code in kept} | dict.fromkeys(nodes, 0.0)
         released = Counter(
             label if label in shown else OTHERS if label in known else GENERAL for label in new
         )
         categories = [
             *(labels[code] for code in kept),
-            *([OTHERS] if n_others else []),
+            *([OTHERS] if others or released[OTHERS] else []),
             *nodes,
             *([GENERAL] if released[GENERAL] else []),
         ]
-        shown |= {OTHERS: n_others, GENERAL: 0}
+        shown |= {OTHERS: others, GENERAL: 0.0}
         return Bars(
             name,
             categories,
-            np.array([shown[category] for category in categories]) / len(old),
+            np.array([shown[category] for category in categories]),
             np.array([released[category] for category in categories]) / len(new),
         )
 

@@ -39,10 +39,10 @@ from sk_microagg.metrics._linkage import MOST_PAIRS, link_one_to_one, linkage_of
 from sk_microagg.metrics._pairs import MixedPair, Pair, make_pair
 from sk_microagg.privacy._codes import as_column
 from sk_microagg.privacy._columns import RoleColumns
+from sk_microagg.report._rounding import SHARE_ASKED, SecretRounding
 
-# Values of more records are not guessed: the standard error of a share is then at most 1.2%. Of
-# few, not all are, so that nobody knows whether a certain one was.
-MOST_ASKED, SHARE_ASKED = 2_000, 0.8
+# Values of more records are not guessed: the standard error of a share is then at most 1.2%.
+MOST_ASKED = 2_000
 
 # Links one to one between more records and rows would take minutes.
 MOST_PAIRS_IN_A_REPORT = MOST_PAIRS // 4
@@ -106,6 +106,7 @@ def measure_attacks(
     refit: dict[Any, Any],
     random: RandomState,
     units: Array | None = None,
+    rounding: SecretRounding | None = None,
 ) -> AttackFacts:
     """Attack a release of columns with these names."""
     refit = {**refit, "pair": pair, "random": random}
@@ -118,12 +119,13 @@ def measure_attacks(
     for name, *found in _guesses(pair, names, extras, asked, 0, estimator):
         # Of all records, as figures that stand for few of them are not shown.
         shares = [share_of_people(hits, take_units(units, asked)) for hits in found[1:3]]
+        shares = shares if rounding is None else rounding.bars(shares).tolist()
         right, by_chance = (Told(share_in_words(share, len(asked), fewest)) for share in shares)
         gains.append(shares[0] - shares[1])
         guesses.append(Attack("inference", name, found[0], right, None, by_chance))
     most = np.sort(np.argsort(gains[: len(names)])[::-1][:MOST_COMPARED])
     return AttackFacts(
-        one_to_one=_one_to_one(pair, units),
+        one_to_one=_one_to_one(pair, units, rounding),
         identity_by_chance=linkage_of(everybody, everybody == 0, units).expected_if_linked,
         guesses=guesses[: len(names)],
         sensitive=guesses[len(names) :],
@@ -159,12 +161,13 @@ def _guessed_columns(sensitive, n_records):
         yield columns.words(number), (values, is_line)
 
 
-def _one_to_one(pair, units):
+def _one_to_one(pair, units, rounding):
     """Links one to one; None for more pairs of different records and rows than a report takes."""
     n_points = row_classes(pair.original, "X").max() + 1
     if n_points * (pair.classes.max() + 1) > MOST_PAIRS_IN_A_REPORT:
         return None
-    return link_one_to_one(pair, units)
+    found = link_one_to_one(pair, units)
+    return found if rounding is None else rounding.linkage(found, pair.classes, units)
 
 
 @dataclass(frozen=True)

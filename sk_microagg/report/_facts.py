@@ -22,6 +22,7 @@ from sk_microagg._utils._formatting import (
     fewest_records,
     homogeneity_lines,
     in_a_list,
+    percent,
     printable,
     share_in_words,
     share_of_people,
@@ -55,7 +56,9 @@ from sk_microagg.metrics._disclosure import INTERVAL, RANKS, values_in_interval,
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._linkage import link, units_of
 from sk_microagg.metrics._pairs import MixedPair
+from sk_microagg.plotting._common import categorical_columns
 from sk_microagg.report._attacks import measure_attacks
+from sk_microagg.report._rounding import SecretRounding, shares_of
 from sk_microagg.report._scenario import IdentityRisks
 from sk_microagg.report._sensitive import facts_beyond_k, within_strata
 from sk_microagg.report._utility import analyze, measure_utility, rounded_above, step_above
@@ -93,6 +96,10 @@ class Facts(SimpleNamespace):
     def as_text(self, value, of=""):
         """A share of the records as text, followed by `of`, or a bound if it is of too few."""
         return share_in_words(value, self.n_records, self.fewest, of)
+
+    def loss_in_words(self, loss):
+        """A loss in percent, as a bound if it is rounded far up."""
+        return f"{'at most ' if self.rounding is not None and loss > 0 else ''}{percent(loss)}"
 
     def share_of_groups(self, value, of=""):
         """The same for records in whole groups, each of which has those of enough people."""
@@ -141,16 +148,23 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
     numbers = mixed = None
     units = units_of(about["unit"], len(columns[0]))
     fewest = fewest_records(estimator.k, units)
+    random = new_random()
+    secret = SecretRounding(new_random(), len(columns[0]), units)
+    rounding = secret if categorical_columns(estimator) else None
     if releases_intervals(estimator):
         losses = _generalization_losses(X, release, estimator)
     elif isinstance(pair, MixedPair):
-        losses, mixed = measure_any_kind(pair, estimator, kinds, units)
+        losses, mixed = measure_any_kind(pair, estimator, kinds, units, rounding)
     else:
         losses, numbers = measure_numbers(pair)
     # Of a generalized release, the loss is the mean over cells: its exact variance is not told.
+    if pair is None and rounding is not None:
+        losses = rounding.above(losses, rounding.step)
     loss, step = float(np.mean(losses)), step_above(1 / len(columns[0]))
     if pair is not None:
-        loss, losses, step = losses_in_steps(estimator.information_loss_, losses, pair)
+        loss, losses, step = losses_in_steps(estimator, losses, pair, rounding)
+    elif rounding is not None and hasattr(estimator, "_encoder"):
+        step = rounding.steps_of_losses(estimator._encoder, X, losses)[0]
     # Finding equal rows takes time: it is done once, not once per metric.
     classes = row_classes(release, "release") if pair is None else pair.classes
     class_sizes = np.bincount(classes)
@@ -160,11 +174,12 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
         "roles": _roles(shown, kinds, estimator, mixed, about, scenario),
         "published": _published(about),
         "joint": _joint(X, release, estimator, about),
-        "analyses": _analyses(formulas, pair, unchanged, fewest, units),
+        "analyses": _analyses(formulas, pair, unchanged, fewest, units, secret),
     }
     beyond_k = facts_beyond_k(classes, estimator, **roles, weight=about["weight"], amounts=X)
     about_unchanged, together = measure_unchanged(X, names, classes, unchanged, **roles)
-    original, random = row_classes(X, "X"), new_random()
+    original = row_classes(X, "X")
+    unique = share_of_people(np.bincount(original)[original] == 1, units)
     return Facts(
         **quick,
         names=shown,
@@ -178,26 +193,28 @@ def collect_facts(X, release, estimator, pair, refit, scenario, formulas, about)
         loss=loss,
         loss_step=step,
         column_losses=losses,
-        unique_before=share_of_people(np.bincount(original)[original] == 1, units),
+        unique_before=unique if rounding is None else rounding.share(unique),
         unique_after=share_of_people(class_sizes[classes] == 1, units),
-        missing=_missing_in_words(columns, units, fewest_records(estimator.k)),
+        missing=_missing_in_words(columns, units, fewest_records(estimator.k), rounding),
         homogeneous=None if unchanged is None else _homogeneous(release, unchanged),
         numbers=numbers,
         mixed=mixed,
-        risk=None if pair is None else measure_risk(pair, estimator, units),
+        risk=None if pair is None else measure_risk(pair, estimator, units, rounding),
         beyond_k=beyond_k,
         unchanged=about_unchanged,
         attacks=None
         if pair is None
-        else measure_attacks(pair, estimator, shown, fewest, refit, random, units),
+        else measure_attacks(pair, estimator, shown, fewest, refit, random, units, rounding),
         utility=None if pair is None else measure_utility(pair, shown, fewest, random, units),
         scenario=None if scenario is None else scenario.as_dict(),
         risks=(
-            IdentityRisks.measure(original, about["weight"], units, fewest),
+            IdentityRisks.measure(original, about["weight"], units, fewest, rounding=rounding),
             IdentityRisks.measure(together, about["weight"], units, least=beyond_k.unit_share),
         ),
         source=None if about["source"] is None else printable(about["source"]),
         has_weights=about["weight"] is not None,
+        secret=secret,
+        rounding=rounding,
     )
 
 
@@ -251,8 +268,8 @@ def _people(unit):
     return [name_of(value) for value in np.asarray(unit, dtype=object).reshape(-1)]
 
 
-def _analyses(formulas, pair, unchanged, fewest, units):
-    """Regressions before and after."""
+def _analyses(formulas, pair, unchanged, fewest, units, secret):
+    """Regressions before and after; with anonymized categories, before of a secret sample."""
     if not formulas:
         return []
     if pair is None:
@@ -261,6 +278,7 @@ def _analyses(formulas, pair, unchanged, fewest, units):
     for name, (before, after, is_line) in zip(pair.names, pair.columns(), strict=True):
         if not is_line:
             before, after = (_texts(table[name]) for table in (pair.original, pair.released))
+            before = secret.without_some(before)
         columns[str(name)] = before, after
     if unchanged is not None:
         for name, column in zip(
@@ -325,10 +343,12 @@ def _technique(estimator, kind, has_weights):
     return f"{'weighted ' if has_weights and number == 'mean' else ''}{number} of the group"
 
 
-def _missing_in_words(columns, units, fewest):
+def _missing_in_words(columns, units, fewest, rounding):
     """How many cells are missing, and in how many records; no figure is for fewer than `fewest`."""
     missing = np.column_stack([missing_cells(column) for column in columns])
     has_missing, has_known = missing.any(axis=1), ~missing.all(axis=1)
+    if rounding is not None:
+        return f"{whole_percent(rounding.bars(missing.mean(axis=0)).mean())} of the cells"
     share = share_of_people(has_missing, units)
     records = share_in_words(share, len(missing), fewest, " of the records")
     people = np.arange(len(missing)) if units is None else units
@@ -353,12 +373,19 @@ def _generalization_losses(X, release, estimator):
     return cells.mean(axis=0)
 
 
-def measure_risk(pair, estimator, units=None):
+def measure_risk(pair, estimator, units=None, rounding=None):
     """Risks of a release of averages."""
+    linkage = link(pair, units, getattr(estimator, "n_jobs", None))
+    shares = [_shares(of(pair), units) for of in (values_in_interval, values_near_in_rank)]
+    if rounding is not None:
+        linkage = rounding.linkage(linkage, pair.classes, units)
+        for place, (*_, is_line) in enumerate(pair.columns()):
+            for found in () if is_line else shares:
+                found[place] = rounding.share(found[place])
     return SimpleNamespace(
-        linkage=link(pair, units, getattr(estimator, "n_jobs", None)),
-        intervals=_shares(values_in_interval(pair), units),
-        ranks=_shares(values_near_in_rank(pair), units),
+        linkage=linkage,
+        intervals=shares[0],
+        ranks=shares[1],
         interval_width=INTERVAL,
         rank_share=RANKS,
     )
@@ -369,12 +396,13 @@ def _shares(masks, units):
     return [share_of_people(mask, units) for mask in masks]
 
 
-def losses_in_steps(loss, losses, pair):
+def losses_in_steps(estimator, losses, pair, rounding=None):
     """The loss and those of columns, in steps of what they change if a number is wrongly guessed.
 
     A guess may be wrong by a tenth of a deviation. Losses are rounded up; the last is the step.
+    A secret rounding hides categories.
     """
-    changes = np.zeros(len(losses))
+    loss, changes = estimator.information_loss_, np.zeros(len(losses))
     for j, (values, released, is_line) in enumerate(pair.columns()):
         known = ~np.isnan(values + released)
         if is_line and known.any() and (spread := values[known].std()):
@@ -384,7 +412,16 @@ def losses_in_steps(loss, losses, pair):
     of_all = changes.max() / (len(losses) if isclose(np.mean(losses), loss) else 1)
     steps = [*map(step_above, [of_all, *changes])]
     found = np.minimum([*map(rounded_above, [loss, *losses], steps)], 1.0)
-    return float(found[0]), found[1:], steps[0]
+    if rounding is not None:
+        encoder = getattr(estimator, "_encoder", pair.encoder)
+        secret = rounding.steps_of_losses(encoder, pair.original, losses)
+        steps[0] = secret[0] = max(secret[0], steps[0])
+        for place in np.flatnonzero(secret):
+            found[place] = rounding.above([loss, *losses][place], secret[place])
+        if found[0] == 1:
+            # Of a column in which nearly all have one category, nothing can be told.
+            found[0] = np.average(found[1:], weights=shares_of(encoder))
+    return float(found[0]), found[1:], float(steps[0])
 
 
 def measure_numbers(pair):
@@ -400,7 +437,7 @@ def measure_numbers(pair):
     return losses, SimpleNamespace(changes=changes, correlations=correlations)
 
 
-def measure_any_kind(pair, estimator, kinds, units=None):
+def measure_any_kind(pair, estimator, kinds, units=None, rounding=None):
     """Return the loss of each column, its kind and its gaps; `kinds` as in `make_report`."""
     losses = getattr(estimator, "column_losses_", None)
     if losses is None:
@@ -415,6 +452,7 @@ def measure_any_kind(pair, estimator, kinds, units=None):
         _shares([np.asarray(is_missing(table[name])) for name in table.columns], units)
         for table in (pair.original, pair.released)
     )
+    before = before if rounding is None else rounding.bars(before).tolist()
     kinds = [kinds[name] for name in found]
     mixed = SimpleNamespace(kinds=kinds, missing_before=before, missing_after=after)
     return np.array(list(losses.values())), mixed

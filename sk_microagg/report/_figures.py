@@ -43,14 +43,13 @@ class Picture:
 
 
 def draw_columns(
-    X: Any, release: Any, names: Any, k: Any, losses: Any, categorical: Any = (), units: Any = None
+    X: Any, release: Any, names: Any, k: Any, losses: Any, **settings: Any
 ) -> SimpleNamespace:
     """Draw columns before and after; if there are many, those with the highest loss.
 
-    `categorical` are the numbers of columns of categories, whatever their type, and `units` says
-    who each record belongs to.
+    `settings` are others of `compare_columns`.
     """
-    columns = compare_columns(X, release, names, fewest_records(k), categorical, units)
+    columns = compare_columns(X, release, names, fewest_records(k), **settings)
     notes = [f"{column.name}, {column.text}" for column in columns if isinstance(column, Note)]
     by_loss = np.argsort(-losses, kind="stable")
     drawable = [j for j in by_loss if not isinstance(columns[j], Note)]

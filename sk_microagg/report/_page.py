@@ -82,6 +82,10 @@ def contents_of(estimator, facts, about, certificate):
 def _in_steps(certificate, facts):
     """A certificate that is as true, and tells no more of the loss than the rest of the report."""
     step, trace = facts.loss_step, certificate.trace.copy()
+    if facts.rounding is not None:
+        loss = float(facts.rounding.above(certificate.loss, step))
+        bound = max(float(facts.rounding.below(certificate.bound, step)), 0.0)
+        return replace(certificate, loss=loss, bound=bound, trace=None)
     loss, bound = rounded_above(certificate.loss, step), -rounded_above(-certificate.bound, step)
     trace[:, 1] = -rounded_above(-trace[:, 1], step)
     loss = bound if certificate.gap == 0 and bound else loss
@@ -90,15 +94,19 @@ def _in_steps(certificate, facts):
 
 def render(X, release, estimator, contents, categorical=(), units=None):
     """The report as HTML; for the last two, see `draw_columns`."""
-    trace = trace_of(estimator) if estimator.information_loss_ else None
     facts, certificate = contents["facts"], contents["certificate"]
-    step, losses = facts.loss_step, facts.column_losses
+    trace = trace_of(estimator) if estimator.information_loss_ else None
+    if facts.rounding is not None:
+        # Of many losses, some lie next to a line, wherever that is.
+        trace = certificate = None
+    step, names, losses = facts.loss_step, facts.names, facts.column_losses
+    settings = {"categorical": categorical, "units": units, "rounding": facts.secret}
     page = _environment().get_template("report.html")
     return page.render(
         **contents,
         intruders=INTRUDERS,
         certificate_picture=certificate and draw_certificate(certificate, estimator, step),
-        columns=draw_columns(X, release, facts.names, facts.k, losses, categorical, units),
+        columns=draw_columns(X, release, names, facts.k, losses, **settings),
         groups=draw_groups(release, facts.k),
         search=None if trace is None else draw_search(trace, total_of(estimator, trace), step),
     )
@@ -301,7 +309,7 @@ def document_of(contents: dict[str, Any]) -> dict[str, Any]:
         "records": facts.n_records,
         "columns": [
             dict(zip(columns, column, strict=True))
-            | {"information_loss": _percent(losses[column[0]]) if column[0] in losses else None}
+            | {"information_loss": _loss(facts, losses[column[0]]) if column[0] in losses else None}
             for column in facts.roles
         ],
         "method": contents["method"],
@@ -321,7 +329,7 @@ def document_of(contents: dict[str, Any]) -> dict[str, Any]:
             for column in facts.beyond_k.columns
         ],
         "attacks": [] if facts.attacks is None else [*_attacks(facts.attacks)],
-        "information_loss": _percent(facts.loss),
+        "information_loss": _loss(facts, facts.loss),
         "utility": None if facts.utility is None else _utility(facts),
         "analyses": [asdict(analysis) for analysis in facts.analyses],
         "certificate": certificate and {"verdict": certificate.verdict(), "k": certificate.k},
@@ -339,10 +347,11 @@ def _share(facts: Any, value: float, text: str | None = None) -> dict[str, Any]:
     return {"text": text, "value": rounded_share(value) if text == whole_percent(value) else None}
 
 
-def _percent(number: float) -> dict[str, Any]:
+def _loss(facts: Any, loss: float) -> dict[str, Any]:
     """A loss in words, and with as many digits."""
-    text = percent(number)
-    value = None if text[0] in "<>" else round(float(text[:-1]) / 100, 6)
+    text = facts.loss_in_words(loss)
+    number = text.removeprefix("at most ")
+    value = None if number[0] in "<>" else round(float(number[:-1]) / 100, 6)
     return {"text": text, "value": value}
 
 

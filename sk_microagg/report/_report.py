@@ -246,6 +246,10 @@ def make_report(
     their standard error, and at least the change that leaving out any one person makes. Names of
     columns and parameters of the estimator are shown; of hierarchies, only names of columns.
 
+    Figures that depend on categories of the original, such as shares, bars and losses, are rounded
+    to lines whose place is drawn anew for each report and kept nowhere: one category of a person
+    moves a figure across a line in at most one of ten reports. Losses are bounds then.
+
     Figures of a sensitive column are those of the worst group, rounded to the safe side; no
     sensitive value, unit or stratum is shown. Everyone who has a release with the column can
     compute them. If it is not released, someone who knows all other records of the worst group may
@@ -254,8 +258,8 @@ def make_report(
     Of 250 records or more, a fifth is held out, and the others, at most 4000, are anonymized once
     more: attacks are compared with what they achieve on people who are not in the table. Who is
     attacked and held out is drawn anew for each report, whatever `random_state` is, so that nobody
-    who knows all other records can repeat it: success of attacks and the ratio of propensity scores
-    differ a little between reports of one release. Publish one.
+    who knows all other records can repeat it: success of attacks, the ratio of propensity scores
+    and what depends on categories differ a little between reports of one release. Publish one.
 
     Matplotlib and Jinja2 are needed: `pip install 'sk-microagg[report]'`.
 

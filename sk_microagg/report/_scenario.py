@@ -18,6 +18,7 @@ from sk_microagg._utils._typing import Array, Labels
 from sk_microagg._utils._validation import check_number, check_option
 from sk_microagg.metrics import population_risk
 from sk_microagg.metrics._anonymity import expected_if_linked
+from sk_microagg.report._rounding import SecretRounding
 
 RELEASE_MODELS = {
     "public": "public: anybody can get the release, without a contract",
@@ -168,16 +169,18 @@ class IdentityRisks:
         units: Array | None,
         fewest: int = 0,
         least: float | None = None,
+        rounding: SecretRounding | None = None,
     ) -> IdentityRisks:
         """Measure classes of equal rows; of the original, `fewest` is what figures stand for.
 
         A class of fewer records would be disclosed by its exact risk: the largest is then 1. One
-        person with many records of a class makes at least the risk `least`.
+        person with many records of a class makes at least the risk `least`. With a secret rounding,
+        the largest is always 1: one category of a person may make a class of its own.
         """
         found = population_risk(
             classes, np.ones(len(classes)) if weight is None else weight, unit=units
         )
-        is_hidden = np.bincount(classes).min() < fewest
+        is_hidden = rounding is not None or np.bincount(classes).min() < fewest
         # Whoever has the release counts its equal rows, but not people, and not weights.
         decimals = 3 if fewest == 0 and weight is None and units is None else 2
         risks = {}
@@ -186,6 +189,7 @@ class IdentityRisks:
             largest = 1.0 if is_hidden else max(risk.largest, least or 0.0)
             # One person with many records of a group is found more often than one of many.
             mean = max(risk.mean, 0.0 if units is None else expected_if_linked(classes, units))
+            mean = mean if rounding is None else rounding.above(mean, rounding.step)
             risks[name] = {
                 "largest": rounded_up(largest, decimals),
                 "mean": rounded_up(mean, decimals),

@@ -92,8 +92,11 @@ def test_attributes_of_any_kind_as_shares_of_all_records(report, all_are_asked):
     for name in X.columns:
         found = attribute_inference(release, X, name)
         known = X[name].notna().mean()
-        assert page.row(f"Attribute, {name}")[0] == whole_percent(found.success * known)
-        assert page.row(f"Attribute, {name}")[1] == whole_percent(found.baseline * known)
+        for text, share in zip(
+            page.row(f"Attribute, {name}"), (found.success, found.baseline), strict=False
+        ):
+            # To within ten records, since there are categories.
+            assert abs(float(text.removesuffix("%")) / 100 - share * known) <= 10 / 300 + 0.005
 
 
 @pytest.mark.slow
