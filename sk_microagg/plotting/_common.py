@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from types import ModuleType
 from typing import Any, Self, TypeAlias
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -187,7 +188,7 @@ class Bars:
         places = np.arange(len(self.categories))
         ax.barh(places, self.before, height=0.8, color=FILL, label="original")
         ax.barh(places, self.after, height=0.3, color=INK, label="release")
-        labels = [shortened(category, LONGEST_LABEL) for category in self.categories]
+        labels = [shortened(category, _n_that_fit(category)) for category in self.categories]
         ax.set_yticks(places, labels=labels, fontsize="small", parse_math=False)
         # Keep bars slim where there are few.
         ax.set_ylim(max(len(places), FEWEST_ROWS) - 0.5, -0.5)
@@ -210,6 +211,12 @@ class Note:
 
 
 Panel: TypeAlias = Histogram | Bars | Note
+
+
+def _n_that_fit(label: str) -> int:
+    """How many characters are as wide as the longest label of common ones."""
+    wide = [1.6 if c in "MW@%" or east_asian_width(c) in "FW" else 1.0 for c in label]
+    return max(int(np.searchsorted(np.cumsum(wide), LONGEST_LABEL, side="right")), 2)
 
 
 def draw_column(ax: Axes, column: Panel, longest_title: int = 40) -> None:

@@ -153,7 +153,7 @@ class _Comparison:
         )
         people, shares = n_people(codes, len(labels), self.units), counts / len(old)
         if self.rounding is not None:
-            people, shares = self.rounding.people(people), self.rounding.bars(shares)
+            people, shares = self.rounding.below(people), self.rounding.bars(shares)
         known, n_released = set(labels), Counter(new)
         nodes = [
             node for node, n in n_released.most_common() if node not in known and n >= self.at_least
@@ -169,7 +169,7 @@ class _Comparison:
             n_others = _people_in(is_other := ~np.isin(codes, kept), self.units)
         others = is_other.mean()
         if self.rounding is not None:
-            are_many = self.rounding.people(n_others) >= self.at_least
+            are_many = self.rounding.below(n_others) >= self.at_least
             others = are_many * self.rounding.bars(others)
         shown = {labels[code]: shares[code] for code in kept} | dict.fromkeys(nodes, 0.0)
         released = Counter(

@@ -42,18 +42,14 @@ class SecretRounding:
         self._is_asked = random.random_sample(people.max() + 1)[people] < SHARE_ASKED
         self.step = float(PEOPLE * np.bincount(people).max() / n_records)
 
-    def below(self, values: Any, step: float) -> Any:
-        """The lines below values, or at them."""
+    def below(self, values: Any, step: float = PEOPLE) -> Any:
+        """The lines below values, or at them; without a step, of numbers of people."""
         return (np.floor(np.divide(values, step) - self._place) + self._place) * step
 
     def above(self, values: Any, step: float) -> Any:
         """The lines above values, in few digits; at most 1."""
         lines = self.below(values, step) + step
         return np.minimum(rounded_above(lines, step_above(step / 10)), 1.0)
-
-    def people(self, numbers: Any) -> Any:
-        """Numbers of people, rounded down."""
-        return self.below(numbers, PEOPLE)
 
     def bars(self, shares: Any) -> Any:
         """Shares of the records, in the middle between two lines."""

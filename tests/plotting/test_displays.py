@@ -470,6 +470,16 @@ class TestAttributeDisplay:
         (column,) = compare_columns(before[-2:], before[-2:], at_least=5)
         assert column.categories == ["(others)"]
 
+    def test_wide_labels_leave_room_for_bars(self):
+        import matplotlib.pyplot as plt
+
+        for letter in "aWM@":
+            figure, ax = plt.subplots(figsize=(2.7, 1.9), layout="constrained")
+            (column,) = compare_columns([[20 * letter]] * 5, [[20 * letter]] * 5)
+            column.draw(ax)
+            figure.draw_without_rendering()
+            assert ax.get_position().width >= 0.35, letter
+
     def test_many_categories(self):
         before = [[f"v{i % 50}"] for i in range(500)]
         (column,) = compare_columns(before, before)
