@@ -170,7 +170,7 @@ def test_pictures_and_proofs_tell_no_more_of_the_loss(monkeypatch):
     monkeypatch.setattr(_utility, "propensity_ratio", lambda *_: 1.0)
     monkeypatch.setattr(_page, "draw_groups", lambda *_: None)
     nothing = SimpleNamespace(pictures=[], most_changed=[], notes=[], n_left_out=0)
-    monkeypatch.setattr(_page, "draw_columns", lambda *_: nothing)
+    monkeypatch.setattr(_page, "draw_columns", lambda *_, **__: nothing)
     for place, aggregator, X, release in releases(2, range(2)):
         told = {}
         for change in (0.0, -0.05, 0.05):
