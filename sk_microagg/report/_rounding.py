@@ -3,8 +3,9 @@
 A wrong guess at a category changes counts by whole people. Rounding hides that only from those who
 do not know where the lines between two rounded figures are: these are far apart, and their place is
 drawn anew for each report and kept nowhere. So one category of a person moves a figure, or a bar,
-across a line in at most one of ten reports. What would change by more, as the largest risk, or at
-nearly any place, as a curve, is not told. See tests/attacks/test_categories_in_a_report.py.
+across a line in at most one of ten reports, unless k people have it only together with them. What
+would change by more, as the largest risk, or at nearly any place, as a curve, is not told. See
+tests/attacks/test_categories_in_a_report.py.
 """
 
 from __future__ import annotations
