@@ -213,8 +213,8 @@ MUTATIONS = [
     # Constraints
     Mutation(
         "one person too few in a group is accepted",
-        "return figure >= self.k",
-        "return figure >= self.k - 1",
+        "return figure >= bound * (1 - self._rounding)",
+        "return figure >= bound * (1 - self._rounding) - 1",
         "k",
         "privacy/test_constraints.py privacy/test_rules.py",
     ),
@@ -233,16 +233,16 @@ MUTATIONS = [
         "privacy/test_constraints.py",
     ),
     Mutation(
-        "t-closeness is lax by a percent",
-        "return figure <= self.t",
-        "return figure <= 1.01 * self.t",
+        "t-closeness, and how much of a group is one person's, are lax by a percent",
+        "return figure <= bound * (1 + self._rounding)",
+        "return figure <= bound * (1.01 + self._rounding)",
         "constraint",
         "privacy/test_constraints.py privacy/test_rules.py",
     ),
     Mutation(
-        "one person may have a percent more of a group",
-        "return figure <= self.at_most * (1 + ROUNDING)",
-        "return figure <= self.at_most * 1.01",
+        "one person may have a little more of a group",
+        "np.maximum.reduceat(groups.counts, groups.starts) / groups.sizes",
+        "np.maximum.reduceat(groups.counts, groups.starts) / (groups.sizes + 1)",
         "constraint",
         "privacy/test_constraints.py privacy/test_rules.py attacks/test_people_with_many_rows.py",
     ),

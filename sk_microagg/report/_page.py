@@ -67,14 +67,15 @@ KEPT = (
 
 def contents_of(estimator, facts, about, certificate):
     """All that a report says, apart from pictures."""
-    title = about["title"]
+    title, proof = about["title"], certificate and _in_steps(certificate, facts)
     return {
         "title": "Anonymization report" if title is None else str(title),
         "now": datetime.now().astimezone(),
         "facts": facts,
         "verdicts": [*verdicts_of(facts), *_verdicts_by_threshold(facts)],
         "method": dict(method_of(estimator, facts)),
-        "certificate": certificate and _in_steps(certificate, facts),
+        "certificate": proof,
+        "proof": proof and _in_words(proof, facts),
         "recipe": recipe_of(estimator, facts.beyond_k, about["command"]),
     }
 
@@ -90,6 +91,13 @@ def _in_steps(certificate, facts):
     trace[:, 1] = -rounded_above(-trace[:, 1], step)
     loss = bound if certificate.gap == 0 and bound else loss
     return replace(certificate, loss=float(loss), bound=float(bound), trace=trace)
+
+
+def _in_words(certificate, facts):
+    """What was proven, and why it is true."""
+    if certificate.bound == 0 and facts.rounding is not None:
+        return "not told", "the table is so small that the steps of this report hide it"
+    return certificate.verdict(), certificate.reason()
 
 
 def render(X, release, estimator, contents, categorical=(), units=None):
@@ -332,7 +340,7 @@ def document_of(contents: dict[str, Any]) -> dict[str, Any]:
         "information_loss": _loss(facts, facts.loss),
         "utility": None if facts.utility is None else _utility(facts),
         "analyses": [asdict(analysis) for analysis in facts.analyses],
-        "certificate": certificate and {"verdict": certificate.verdict(), "k": certificate.k},
+        "certificate": certificate and {"verdict": contents["proof"][0], "k": certificate.k},
         "reproduction": {
             "code": recipe.code,
             "parameters": dict(recipe.parameters),
