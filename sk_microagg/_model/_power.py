@@ -138,7 +138,9 @@ def power_weights(
         return weights, None if weights is None else nearest_cells(X, centroids, weights, labels)
     if found is not None and (last := found.take(X, labels, twins)) is not None:
         graph, order = last
-        weights, own_cells = _centered_and_exact(graph, X[order], labels[order], centroids)
+        weights, own_cells = _centered_and_exact(
+            graph, X[order], labels[order], centroids, twins[order]
+        )
         if weights is None:
             return None, None
         cells = np.empty_like(labels)
@@ -150,7 +152,7 @@ def power_weights(
         graph.start()
         if not graph.find_potentials():
             return None, None
-    return _centered_and_exact(graph, X, labels, centroids)
+    return _centered_and_exact(graph, X, labels, centroids, twins)
 
 
 def _new_graph(X, labels, twins, points=None):
@@ -161,19 +163,23 @@ def _new_graph(X, labels, twins, points=None):
     return ExchangeGraph(partition, twins)
 
 
-def _centered_and_exact(graph, X, labels, centroids):
+def _centered_and_exact(graph, X, labels, centroids, twins):
     """Return weights in the middle of what all records allow, given potentials, and the cells."""
     weights = _centered(graph.walls(), graph.weights())
-    cells = nearest_cells(X, centroids, weights)
+    number = np.where(twins < 0, np.arange(len(twins)) + twins.max() + 1, twins)
+    _, first, point_of = np.unique(number, return_index=True, return_inverse=True)
+    points = X[first]
+    cells = nearest_cells(points, centroids, weights)
     while True:
-        elsewhere = np.flatnonzero(cells != labels)
+        found = cells[point_of]
+        elsewhere = np.flatnonzero(found != labels)
         # Initially there are arcs to near groups only; groups farther away may matter, too.
-        if not graph.add(elsewhere, cells[elsewhere]):
-            return weights, cells
+        if not graph.add(elsewhere, found[elsewhere]):
+            return weights, found
         if not graph.find_potentials():
             return None, None
         before, weights = weights, _centered(graph.walls(), graph.weights())
-        cells = _cells_after_change(X, centroids, weights, before, cells)
+        cells = _cells_after_change(points, centroids, weights, before, cells)
 
 
 def _cells_after_change(X, centroids, weights, weights_before, cells_before):

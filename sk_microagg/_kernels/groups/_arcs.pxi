@@ -116,6 +116,8 @@ cdef class Arcs:
         cdef Py_ssize_t record, n_added = 0
         with nogil:
             for record in range(n_records):
+                if self._is_copy(record):
+                    continue
                 if is_over(&watch, 1):
                     break
                 tree.nearest(
@@ -132,18 +134,22 @@ cdef class Arcs:
                                        Py_ssize_t n_records, deadline) except -2:
         """Add arcs to near groups, found by matrix products."""
         cdef Watch watch = watch_until(deadline, PRODUCTS_BETWEEN_SIGNALS)
-        cdef Py_ssize_t start = 0, row, n_rows, n_added = 0
+        cdef Py_ssize_t record = 0, n_rows, row, n_added = 0
+        cdef Py_ssize_t rows[PRODUCT_POINTS]
         with nogil:
-            while start < n_records:
-                n_rows = min(products.n_together, n_records - start)
-                for row in range(n_rows):
-                    products.set_point(row, &self.partition.X[start + row, 0])
+            while record < n_records:
+                n_rows = 0
+                while record < n_records and n_rows < products.n_together:
+                    if not self._is_copy(record):
+                        products.set_point(n_rows, &self.partition.X[record, 0])
+                        rows[n_rows] = record
+                        n_rows += 1
+                    record += 1
                 if is_over(&watch, products.multiply(n_rows)):
                     break
                 for row in range(n_rows):
-                    self._find_near(products, row, start + row, m)
-                    n_added += self._add_hits(start + row)
-                start += n_rows
+                    self._find_near(products, row, rows[row], m)
+                    n_added += self._add_hits(rows[row])
         return -1 if watch.is_late else n_added
 
     cdef int _find_near(self, KeyProducts products, Py_ssize_t row, Py_ssize_t record,
@@ -242,7 +248,7 @@ cdef class Arcs:
             for record in range(self.partition.n_records):
                 own = self.partition.group_of[record]
                 # Potentials only fall: other groups became weaker rivals, only its own matters.
-                if potential[own] >= self.checked[own]:
+                if potential[own] >= self.checked[own] or self._is_copy(record):
                     continue
                 if is_over(&watch, 1):
                     break
@@ -270,7 +276,7 @@ cdef class Arcs:
                 while record < self.partition.n_records and n_rows < products.n_together:
                     own = self.partition.group_of[record]
                     # Potentials only fall: other groups became weaker rivals, only its own matters.
-                    if potential[own] < self.checked[own]:
+                    if potential[own] < self.checked[own] and not self._is_copy(record):
                         products.set_point(n_rows, &self.partition.X[record, 0])
                         rows[n_rows] = record
                         n_rows += 1
@@ -309,6 +315,15 @@ cdef class Arcs:
             return False
         self.has_rivals.push_back(own)
         return True
+
+    cdef bint _is_copy(self, Py_ssize_t record) noexcept nogil:
+        """Whether its group has an identical record of a lower number, which adds the same arcs."""
+        cdef Py_ssize_t other
+        if self.twins[record] >= 0:
+            for other in self.partition.members[self.partition.group_of[record]]:
+                if self.twins[other] == self.twins[record] and other < record:
+                    return True
+        return False
 
     cdef void forget_checks(self) noexcept nogil:
         """Let `add_missing` compare all records anew."""

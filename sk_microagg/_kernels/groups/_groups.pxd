@@ -494,6 +494,7 @@ cdef class Arcs:
     cdef Py_ssize_t _add_hits(self, Py_ssize_t record) except -1 nogil
     cdef Py_ssize_t add_missing(self, const double[::1] potential, double margin,
                                 deadline) except -2
+    cdef bint _is_copy(self, Py_ssize_t record) noexcept nogil
     cdef void forget_checks(self) noexcept nogil
     cdef bint add(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
     cdef Arc *find(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
