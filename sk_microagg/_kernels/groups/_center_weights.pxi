@@ -107,9 +107,10 @@ cdef class WeightCentering:
     # For each group, the last one that has a wall to it or to one before it.
     cdef vector[Py_ssize_t] last_across
 
-    # Slacks of the walls around some groups, and the least of them.
+    # Slacks of the walls around some groups, how many there are, and the least of them.
     cdef vector[double] below
     cdef vector[double] above
+    cdef Py_ssize_t n_slacks
     cdef double room_below
     cdef double room_above
 
@@ -121,6 +122,8 @@ cdef class WeightCentering:
         self.entering = entering
         self.weights = weights
         self.n_groups = len(weights)
+        self.below.resize(len(targets))
+        self.above.resize(len(targets))
         self.last_across.assign(self.n_groups, 0)
         for group in range(self.n_groups):
             for wall in range(self.starts[group], self.starts[group + 1]):
@@ -150,7 +153,7 @@ cdef class WeightCentering:
     ) except? -1 nogil:
         """How far some groups should move together, by Newton's method."""
         cdef double below, above, unit, middle, newton, slope = 0.0, curvature = 0.0
-        cdef size_t i
+        cdef Py_ssize_t i
         self._find_slacks(first, end, until, moved)
         unit = self.room_below + self.room_above
         if not 0.0 < unit < INFINITY:
@@ -159,7 +162,7 @@ cdef class WeightCentering:
         middle = (self.room_above - self.room_below) / 2.0
         if min(self.room_below + middle, self.room_above - middle) <= 0.0:
             return 0.0  # There is no float between the smallest ones.
-        for i in range(self.below.size()):
+        for i in range(self.n_slacks):
             below = unit / (self.below[i] + middle)
             above = unit / (self.above[i] - middle)
             slope += below - above
@@ -187,8 +190,6 @@ cdef class WeightCentering:
         """
         cdef Py_ssize_t group, wall, n_slacks = 0
         cdef double ahead, own, room_below = INFINITY, room_above = INFINITY
-        self.below.resize(self.starts[end] - self.starts[first])
-        self.above.resize(self.below.size())
         for group in range(first, end):
             own = self.weights[group] + moved
             for wall in range(self.starts[group], self.starts[group + 1]):
@@ -199,7 +200,7 @@ cdef class WeightCentering:
                     room_below = min(room_below, self.below[n_slacks])
                     room_above = min(room_above, self.above[n_slacks])
                     n_slacks += 1
-        self.below.resize(n_slacks)
+        self.n_slacks = n_slacks
         self.room_below, self.room_above = room_below, room_above
         return 0
 
