@@ -1,7 +1,6 @@
 """DaskTableAggregator on workers that are processes of their own, some of which are killed."""
 
 import gc
-import multiprocessing
 import os
 import signal
 import sys
@@ -74,19 +73,6 @@ def wait_for_two_workers(cluster):
 def make_bundles_small(monkeypatch):
     """A task processes two or three blocks of such small tables, not all of them."""
     monkeypatch.setattr(_bundles, "BUNDLE_BYTES", 6000)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def start_workers_quickly():
-    """Where processes can be forked, all but the first find what they need imported already."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        yield
-        return
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
-        # Dask says once what it wants to be imported, and forgets what others have said.
-        context = distributed.utils.get_mp_context()
-        context.set_forkserver_preload(["distributed", "dask.dataframe", "sk_microagg.scale._dask"])
-        yield
 
 
 def start(n_workers):
