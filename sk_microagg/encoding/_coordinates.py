@@ -213,6 +213,10 @@ class Coordinates:
         rows, columns, places = self._space.stand_ins(missing, labels, groups, columns)
         return rows, columns, places * self._line_factors()[columns]
 
+    def shares(self) -> Floats:
+        """The share of each column in the variance of all."""
+        return np.array([*self._weights.values()]) / sum(self._weights.values())
+
     def _line_factors(self) -> Floats:
         return np.sqrt([self._weights[column.name] for column in self._lines])
 

@@ -58,7 +58,7 @@ from sk_microagg.metrics._linkage import link, units_of
 from sk_microagg.metrics._pairs import MixedPair
 from sk_microagg.plotting._common import categorical_columns
 from sk_microagg.report._attacks import measure_attacks
-from sk_microagg.report._rounding import SecretRounding, shares_of
+from sk_microagg.report._rounding import SecretRounding
 from sk_microagg.report._scenario import IdentityRisks
 from sk_microagg.report._sensitive import facts_beyond_k, within_strata
 from sk_microagg.report._utility import analyze, measure_utility, rounded_above, step_above
@@ -420,7 +420,7 @@ def losses_in_steps(estimator, losses, pair, rounding=None):
             found[place] = rounding.above([loss, *losses][place], secret[place])
         if found[0] == 1:
             # Of a column in which nearly all have one category, nothing can be told.
-            found[0] = np.average(found[1:], weights=shares_of(encoder))
+            found[0] = np.average(found[1:], weights=encoder.coordinates.shares())
     return float(found[0]), found[1:], float(steps[0])
 
 

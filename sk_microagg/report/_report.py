@@ -246,9 +246,9 @@ def make_report(
     their standard error, and at least the change that leaving out any one person makes. Names of
     columns and parameters of the estimator are shown; of hierarchies, only names of columns.
 
-    Figures that depend on categories of the original, such as shares, bars and losses, are rounded
-    to lines whose place is drawn anew for each report and kept nowhere: one category of a person
-    moves a figure across a line in at most one of ten reports. Losses are bounds then.
+    Figures that depend on categories of the original are rounded to lines whose place is drawn anew
+    for each report and kept nowhere: one category of a person moves a figure across a line in at
+    most one of ten reports, unless `k` people have it only with them. Losses are bounds then.
 
     Figures of a sensitive column are those of the worst group, rounded to the safe side; no
     sensitive value, unit or stratum is shown. Everyone who has a release with the column can

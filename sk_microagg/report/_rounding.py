@@ -78,7 +78,9 @@ class SecretRounding:
         changes = (1 + np.asarray(losses)) * [
             _largest_square(column, table[column.name]) for column in encoder.columns
         ]
-        changes = np.append((changes * shares_of(encoder)).max(), changes) * CHANGES / PEOPLE
+        changes = (
+            np.append((changes * encoder.coordinates.shares()).max(), changes) * CHANGES / PEOPLE
+        )
         with np.errstate(divide="ignore"):
             powers = np.log2(changes * self.step) - self._power
         return np.exp2(np.rint(powers) + self._power)
@@ -86,12 +88,6 @@ class SecretRounding:
     def without_some(self, cells: Array) -> Array:
         """Cells of people who are drawn; those of others are missing."""
         return np.where(self._is_asked, cells, np.full(1, None))
-
-
-def shares_of(encoder: Any) -> Floats:
-    """The share of each column in the variance of all."""
-    weights = np.array([encoder.coordinates._weights[column.name] for column in encoder.columns])
-    return weights / weights.sum()
 
 
 def _largest_square(column: Any, cells: Any) -> float:

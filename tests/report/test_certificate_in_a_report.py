@@ -5,13 +5,15 @@ import re
 
 import numpy as np
 import pytest
+from numpy.random import RandomState
 
 import sk_microagg.metrics._loss
-from sk_microagg import KAIM, MicroAggregator
+from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg._utils._space import scale
+from sk_microagg.datasets import load_visits
 from sk_microagg.metrics import loss_bound
 from sk_microagg.refiners import Annealing, IteratedLocalSearch
-from sk_microagg.report import make_report
+from sk_microagg.report import _facts, make_report
 from sk_microagg.scale import DaskTableAggregator
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("facts_only")]
@@ -106,6 +108,18 @@ def test_nothing_proven(path, aggregator):
     html = report(path, aggregator, (0.0, np.empty((0, 2))))
     assert "Nothing was proven: the bound on the loss is 0." in words(html)
     assert PICTURE in html
+
+
+def test_a_bound_below_the_first_line_is_not_told(monkeypatch):
+    monkeypatch.setattr(_facts, "new_random", lambda: RandomState(0))  # the line is at 0.55 steps
+    visits = load_visits().drop(columns="id")
+    aggregator = TableAggregator(k=5, refiner=None)
+    release = aggregator.fit_transform(visits)
+    proof = (0.001, np.array([[0.1, 0.001]]))
+    told = make_report(aggregator, visits, release, certificate=proof)
+    text = "Not told: the table is so small that the steps of this report hide it."
+    assert text in words(told.to_html())
+    assert told.to_dict()["certificate"] == {"verdict": "not told", "k": 5}
 
 
 @pytest.mark.parametrize(

@@ -350,7 +350,7 @@ def test_first_page_of_a_large_table(path):
     ids=["polars", "float32", "list"],
 )
 def test_tables_of_any_type(path, table):
-    reports_what_there_is(path, table)
+    assert_a_report_says_what_there_is(path, table)
 
 
 @pytest.mark.slow
@@ -365,10 +365,10 @@ def test_tables_of_any_type(path, table):
     ids=["one column", "constant", "equal", "two rows"],
 )
 def test_degenerate_tables(path, table):
-    reports_what_there_is(path, table)
+    assert_a_report_says_what_there_is(path, table)
 
 
-def reports_what_there_is(path, table):
+def assert_a_report_says_what_there_is(path, table):
     aggregator = MicroAggregator(k=4)
     make_report(aggregator, table, aggregator.fit_transform(table)).save(path)
     page = read(path)

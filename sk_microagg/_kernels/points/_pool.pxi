@@ -283,6 +283,7 @@ cdef class Pool(BasePool):
             and self.tree.size == self.X.shape[0]
             and points.shape[0] >= POINTS_FOR_PRODUCTS
         ):
+            # Many points share what making the products takes: a full chunk of records pays.
             products = KeyProducts.if_faster(self.X, self.tree.values, fewest=CHUNK)
             if products is not None:
                 self._multiply_for_nearest(products, points, records)
