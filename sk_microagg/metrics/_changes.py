@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import KFold
-from threadpoolctl import threadpool_limits  # of scikit-learn
+from threadpoolctl import ThreadpoolController  # of scikit-learn
 
 from sk_microagg._utils._typing import Estimator, Floats, Labels, RandomState, TableLike
 from sk_microagg._utils._validation import check_count, check_n_jobs, check_seed, own_copy
@@ -23,6 +24,9 @@ FIELDS = [
 ]
 
 LARGEST_SEED = np.iinfo(np.int32).max
+
+# The libraries with threads, by module of a classifier: finding them takes as long as many trees.
+_threads_of = cache(lambda module: ThreadpoolController())
 
 
 def attribute_changes(X: TableLike, release: TableLike) -> NDArray[np.void]:
@@ -256,9 +260,8 @@ def _squared_error(
     estimator: Estimator, X: Floats, release: Floats, train: Labels, test: Labels
 ) -> float:
     """Squared differences from 1/2 of probabilities in a fold, which has both rows of a record."""
-    # The folds run in parallel; threads within a classifier would only compete with each other,
-    # above all on a busy machine.
-    with threadpool_limits(1, user_api="openmp"):
+    # The folds run in parallel: threads within a classifier would only compete with each other.
+    with _threads_of(type(estimator).__module__).limit(limits=1, user_api="openmp"):
         estimator.fit(np.concatenate([X[train], release[train]]), np.repeat([0, 1], len(train)))
         is_released = estimator.predict_proba(np.concatenate([X[test], release[test]]))[:, 1]
     return float(np.sum((is_released - 0.5) ** 2))

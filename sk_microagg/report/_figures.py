@@ -30,6 +30,7 @@ COLORS = {INK: "var(--ink)", SOFT: "var(--soft)", FILL: "var(--area)", BLUE: "va
 PANEL, PICTURE = (2.7, 1.9), (4.2, 3.1)
 LONGEST_TITLE = 26  # characters that fit above a panel
 STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.linewidth": 0.6, "path.simplify": True}
+STYLE |= dict.fromkeys(["figure.facecolor", "axes.facecolor"], "none")
 
 
 @dataclass(frozen=True)
@@ -124,16 +125,15 @@ def _some_rows(trace):
 def _as_svg(draw, size, label, id=None):
     """Let a function draw on axes, and return the picture."""
     from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with rc_context({**STYLE, "svg.hashsalt": label}):
+    with rc_context({**STYLE, "svg.hashsalt": label}), catch_warnings():
+        # Text is drawn by the browser, which has other fonts.
+        filterwarnings("ignore", "Glyph .* missing from font")
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.add_subplot())
-        buffer = StringIO()
-        with catch_warnings():
-            # Text is drawn by the browser, which has other fonts.
-            filterwarnings("ignore", "Glyph .* missing from font")
-            figure.savefig(buffer, format="svg", transparent=True)
+        FigureCanvasSVG(figure).print_svg(buffer := StringIO())  # `savefig` would draw twice.
     return Picture(label, *_in_page_style(buffer.getvalue()), id)
 
 
@@ -145,8 +145,7 @@ def _in_page_style(svg):
     drawing = re.sub(r"<(metadata|style)\b.*?</\1>|<!--.*?-->", "", drawing, flags=re.DOTALL)
     # Only tags are rewritten: text between them may contain anything.
     drawing = re.sub(r"<[^>]*>", lambda found: _tag_in_page_style(found[0]), drawing)
-    drawing = re.sub(r"\s*\n\s*", "\n", drawing)
-    return view_box, drawing
+    return view_box, re.sub(r"\s*\n\s*", "\n", drawing)
 
 
 def _tag_in_page_style(written):

@@ -20,7 +20,8 @@ from numpy.random import RandomState
 from scipy.stats import t as student
 from sklearn.tree import DecisionTreeClassifier
 
-from sk_microagg._model._points import SparsePoints
+from sk_microagg._model._points import routing_of
+from sk_microagg._model._router import as_array
 from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg._utils._typing import Array, Floats
 from sk_microagg.metrics import propensity_mse
@@ -219,10 +220,7 @@ def propensity_ratio(pair: Pair, random: RandomState) -> float:
     By chance, each record and its released row are exchanged or not: they cannot be told apart.
     """
     rows = draw_records(len(pair.original), MOST_ROWS, random)
-    tables = [
-        points.routing.toarray() if isinstance(points, SparsePoints) else points
-        for points in (pair.points(rows), pair.released_points(rows))
-    ]
+    tables = [as_array(routing_of(of(rows))) for of in (pair.points, pair.released_points)]
     seed = random.randint(LARGEST_SEED)
     tree = DecisionTreeClassifier(min_samples_leaf=ROWS_PER_LEAF, random_state=seed)
     folds = min(5, len(rows))
