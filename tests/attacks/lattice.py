@@ -69,15 +69,16 @@ def lattice(diagrams):
             scaled = (points - diagram.mean) / diagram.deviation
             others = np.argsort(squared[cell] - weights)
             others = others[others != cell][:N_NEAR]
+            # Only points inside all walls count. Products, which round the last digits, say which
+            # may be.
+            rivals = centroids[others]
+            level = (rivals**2).sum(axis=1) - weights[others] - (center**2).sum() + weights[cell]
+            may_be = ((center - rivals) @ scaled.T > -level[:, None] / 2 - 1e-6).all(axis=0)
+            points, scaled = points[may_be], scaled[may_be]
             own = ((scaled - center) ** 2).sum(axis=1) - weights[cell]
-            slacks = np.full(len(points), np.inf)
-            for other in others:  # From the nearest: most points are outside of the first walls.
-                rivals = ((scaled - centroids[other]) ** 2).sum(axis=1) - weights[other]
-                slacks = np.minimum(slacks, rivals - own)
-                inside = slacks > 0
-                points, scaled, own, slacks = (
-                    part[inside] for part in (points, scaled, own, slacks)
-                )
+            rivals = ((scaled[:, None] - rivals) ** 2).sum(axis=2) - weights[others]
+            slacks = (rivals - own[:, None]).min(axis=1, initial=np.inf)
+            points, slacks = points[slacks > 0], slacks[slacks > 0]
             found.append((points, np.full(len(points), len(found)), slacks))
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
