@@ -313,8 +313,8 @@ partition = RunningPartition(X, np.arange(100) // 4, 4)
 records = np.arange(100, dtype=np.int32)
 annealer = Annealer(partition, np.tile(records, (100, 1)), records, seed=0)
 stage = dict(temperature=1.0, first_for_jumps=0, chance_of_jump=0.1)
-threading.Timer(0.3, _thread.interrupt_main).start()
 try:
+    threading.Timer(0.1, _thread.interrupt_main).start()
     annealer.run(records, 10**12, **stage)
 except KeyboardInterrupt:
     sizes = np.bincount(partition.labels())

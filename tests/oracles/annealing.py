@@ -36,7 +36,8 @@ class PlainAnnealer:
     """Groups are lists of records by slot; a list without records is a free slot."""
 
     def __init__(self, X, labels, k, neighbors, by_scale, seed, looks_ahead=False):
-        self.X, self.k, self.full = X, k, 2 * k - 1
+        self.rows, self.k, self.full = X.tolist(), k, 2 * k - 1
+        self.sse_of = {}
         self.neighbors, self.by_scale = neighbors.tolist(), by_scale.tolist()
         self.random = SplitMix64(seed)
         # One draw says what a step is; further ones say how it ends.
@@ -108,7 +109,7 @@ class PlainAnnealer:
     def create(self, record):
         """A group of a record and of near ones, from groups that keep k."""
         n_groups = sum(map(bool, self.groups))
-        if (n_groups + 1) * self.k > len(self.X) or not self.can_spare(self.group_of[record]):
+        if (n_groups + 1) * self.k > len(self.rows) or not self.can_spare(self.group_of[record]):
             return
         before, new = list(self.group_of), self.free[-1]
         carried = [record]
@@ -192,8 +193,14 @@ class PlainAnnealer:
         return new - old
 
     def sse(self, members):
-        if not members:
-            return 0.0
-        # In the order of their values: groups of the same values cost exactly the same.
-        rows = np.array(sorted(self.X[members].tolist()))
-        return float(((rows - rows.mean(axis=0)) ** 2).sum())
+        key = frozenset(members)
+        if key not in self.sse_of:
+            # In the order of their values: groups of the same values cost exactly the same.
+            columns = zip(*sorted(self.rows[record] for record in members), strict=True)
+            self.sse_of[key] = sum(map(sum_of_squares, columns))
+        return self.sse_of[key]
+
+
+def sum_of_squares(values):
+    mean = sum(values) / len(values)
+    return sum((value - mean) * (value - mean) for value in values)

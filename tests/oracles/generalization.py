@@ -7,6 +7,7 @@ column. Sums run over columns in order, so that they round as in the kernel and 
 
 import itertools
 import math
+from functools import cache
 
 import numpy as np
 
@@ -29,6 +30,8 @@ class Column:
     def __init__(self, cells, weight, c):
         self.values = [cell for cell in cells if cell is not None]
         self.weight, self.c = weight, c
+        # They are asked of the same few nodes again and again.
+        self.content, self.info = cache(self.content), cache(self.info)
 
     def content(self, node):
         """Info(v) + c, the denominator of a rate."""

@@ -9,21 +9,25 @@ import numpy as np
 
 def squared_distances(points, point):
     """Of every point to one, or pairwise where the shapes broadcast."""
-    return np.cumsum((np.asarray(points) - point) ** 2, axis=-1)[..., -1]
+    return ((np.asarray(points) - point) ** 2).cumsum(axis=-1)[..., -1]
 
 
 def centroid(X, members):
     """Through deviations from the lowest member; of no members, infinitely far from all."""
     if len(members) == 0:
         return np.full(X.shape[1], np.inf)
-    rows = X[np.sort(members)]
-    return rows[0] + np.cumsum(rows - rows[0], axis=0)[-1] / len(rows)
+    return _centroid(X[np.sort(members)])
+
+
+def _centroid(rows):
+    return rows[0] + (rows - rows[0]).cumsum(axis=0)[-1] / len(rows)
 
 
 def group_sse(X, members):
     if len(members) == 0:
         return 0.0
-    return np.cumsum(squared_distances(X[np.sort(members)], centroid(X, members)))[-1]
+    rows = X[np.sort(members)]
+    return squared_distances(rows, _centroid(rows)).cumsum()[-1]
 
 
 def total_sse(X, labels):

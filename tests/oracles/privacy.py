@@ -56,7 +56,8 @@ def p_percent(values):
 
 
 def shares(values, among):
-    return {value: Fraction(sum(v == value for v in values), len(values)) for value in among}
+    counts = Counter(values)
+    return {value: Fraction(counts[value], len(values)) for value in among}
 
 
 def equal(values, table):

@@ -135,34 +135,33 @@ def improve_pair(X, a, b, k):
     improved = False
     error = group_sse(X, a) + group_sse(X, b)
     while True:
-        gain, next_a, next_b = best_move(X, a, b, k)
+        gain, from_a, from_b = best_move(X, a, b, k)
+        if not gain > MIN_GAIN_SHARE * error:
+            return a, b, improved
+        next_a = np.sort(np.append(np.delete(a, from_a), b[from_b]))
+        next_b = np.sort(np.append(np.delete(b, from_b), a[from_a]))
         next_error = group_sse(X, next_a) + group_sse(X, next_b)
-        if not (gain > MIN_GAIN_SHARE * error and next_error < error):
+        if not next_error < error:
             return a, b, improved
         a, b, error, improved = next_a, next_b, next_error, True
 
 
 def best_move(X, a, b, k):
-    """Return the largest gain, and the two groups after that swap or shift."""
+    """Return the largest gain of a swap or a shift, and the places of what leaves each group."""
     from_a, from_b = centroid(X, a), centroid(X, b)
     a_own, a_other = squared_distances(X[a], from_a), squared_distances(X[a], from_b)
     b_own, b_other = squared_distances(X[b], from_b), squared_distances(X[b], from_a)
     between = squared_distances(X[a][:, None], X[b])
     swaps = (a_own - a_other)[:, None] + (b_own - b_other) + (1 / len(a) + 1 / len(b)) * between
     x, y = np.unravel_index(np.argmax(swaps), swaps.shape)
-    best = (
-        swaps[x, y],
-        np.sort(np.append(np.delete(a, x), b[y])),
-        np.sort(np.append(np.delete(b, y), a[x])),
-    )
+    best = swaps[x, y], [x], [y]
     for giver, taker, own, other in ((a, b, a_own, a_other), (b, a, b_own, b_other)):
         m, t = len(giver), len(taker)
         if m > k and t < 2 * k - 1:
             shifts = m / (m - 1) * own - t / (t + 1) * other
             x = np.argmax(shifts)
             if shifts[x] > best[0]:
-                after = np.delete(giver, x), np.sort(np.append(taker, giver[x]))
-                best = (shifts[x], *(after if giver is a else after[::-1]))
+                best = (shifts[x], [x], []) if giver is a else (shifts[x], [], [x])
     return best
 
 
@@ -181,14 +180,15 @@ def exchange_costs(X, labels, twins=True):
     groups = groups_of(labels)
     centroids = centroids_of(X, groups)
     costs = np.full((len(groups), len(groups)), np.inf)
+    row = np.unique(X, axis=0, return_inverse=True)[1].ravel()
+    holds = np.zeros((len(X), len(groups)), dtype=bool)
+    holds[row, labels] = True
     for number, members in enumerate(groups):
         distances = squared_distances(X[members][:, None], centroids)
         excess = distances - distances[:, [number]]
         excess[:, number] = np.inf
         if not twins:
-            for other, others in enumerate(groups):
-                identical = (X[members][:, None] == X[others]).all(axis=2).any(axis=1)
-                excess[identical, other] = np.inf
+            excess[holds[row[members]]] = np.inf
         costs[number] = excess.min(axis=0)
     return costs
 
