@@ -30,6 +30,9 @@ MAX_CHANGED = 0.25
 ROUNDING = 1e-12
 ROUNDING_PER_COLUMN = 1e-15
 
+# If this share of the groups have new walls at most, their weights may move on their own.
+MAX_MOVED = 0.01
+
 # With fewer records, looking for the walls between cells anew takes no time to speak of.
 RECORDS_TO_KEEP_GRAPH = 5_000
 
@@ -176,9 +179,12 @@ def _centered_and_exact(graph, X, labels, centroids, twins):
         # Initially there are arcs to near groups only; groups farther away may matter, too.
         if not graph.add(elsewhere, found[elsewhere]):
             return weights, found
-        if not graph.find_potentials():
-            return None, None
-        before, weights = weights, _centered(graph.walls(), graph.weights())
+        before = weights
+        weights = _moved(graph.walls(), before, np.union1d(labels[elsewhere], found[elsewhere]))
+        if weights is None:
+            if not graph.find_potentials():
+                return None, None
+            weights = _centered(graph.walls(), graph.weights())
         cells = _cells_after_change(points, centroids, weights, before, cells)
 
 
@@ -194,7 +200,9 @@ def _cells_after_change(X, centroids, weights, weights_before, cells_before):
     in_doubt = has_fallen[cells_before]
     if has_risen.any():
         risen = np.flatnonzero(has_risen)
-        rivals = risen[nearest_cells(X, centroids[risen], weights[risen])]
+        rivals = risen
+        if len(risen) > 1:
+            rivals = risen[nearest_cells(X, centroids[risen], weights[risen])]
         own, own_rounding = _power_distances(X, centroids, weights, cells_before)
         of_rivals, rounding = _power_distances(X, centroids, weights, rivals)
         in_doubt |= ~(of_rivals - rounding > own + own_rounding)
@@ -242,6 +250,24 @@ def _centered(walls, weights):
         leaving.indptr, leaving.indices, leaving.data, entering.data, weights[order], N_ROUNDS
     )
     return centered - centered.max()
+
+
+def _moved(walls, weights, groups):
+    """Move the weights of a few groups to what walls allow; None if others must move, too."""
+    if len(groups) > MAX_MOVED * len(weights):
+        return None
+    starts, targets, most = walls
+    sources = np.repeat(np.arange(len(weights), dtype=np.int32), np.diff(starts))
+    is_one = np.isin(np.arange(len(weights)), groups)
+    own, others = is_one[sources], is_one[targets]
+    shape = (len(weights), len(weights))
+    leaving = csr_array((most[own], (sources[own], targets[own])), shape=shape)
+    entering = csr_array((most[others], (targets[others], sources[others])), shape=shape)
+    moved = center_weights(
+        leaving.indptr, leaving.indices, leaving.data, entering.data, weights, 0, groups
+    )
+    is_allowed = moved[targets] - moved[sources] < most
+    return moved - moved.max() if is_allowed.all() else None
 
 
 def fall_among_twins(records, twins, labels, cells):

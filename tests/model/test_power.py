@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
+from oracles import center_weights as oracle
+from scipy.sparse import coo_array
 from tables.numbers import TABLES
 
 from sk_microagg import MicroAggregator
@@ -12,6 +14,7 @@ from sk_microagg._model import _power
 from sk_microagg._model._power import (
     FoundDiagrams,
     _cells_after_change,
+    _moved,
     fall_among_twins,
     nearest_cells,
     power_weights,
@@ -38,6 +41,33 @@ def test_cells_after_a_change_are_those_found_anew(table, seed, d, share):
     after[is_changed] += spread * rng.normal(size=is_changed.sum()) / 8
     cells = _cells_after_change(X, centroids, after, before, nearest_cells(X, centroids, before))
     assert np.array_equal(cells, nearest_cells(X, centroids, after))
+
+
+@given(seed=st.integers(0, 2**32 - 1), excess=st.sampled_from([0.01, 0.3, 3.0]))
+def test_few_groups_move_to_what_new_walls_allow_or_all_do(seed, excess):
+    rng = np.random.default_rng(seed)
+    weights = -rng.exponential(size=400)
+    weights[rng.integers(400)] = 0.0
+    pairs = {(a, int(b)) for a in range(400) for b in (rng.integers(400), (a + 1) % 400) if a != b}
+    pairs |= {(b, a) for a, b in pairs}
+    walls = {(a, b): weights[b] - weights[a] + rng.exponential() for a, b in pairs}
+    forbidden = rng.permutation(sorted(pairs))[: rng.integers(1, 3)].tolist()
+    for a, b in forbidden:
+        walls[a, b] = weights[b] - weights[a] - excess * rng.exponential()
+    groups = np.unique(forbidden)
+    sources, targets = np.array(list(walls), dtype=np.int32).T
+    leaving = coo_array((list(walls.values()), (sources, targets)), (400, 400)).tocsr()
+    moved = _moved((leaving.indptr, leaving.indices, leaving.data), weights, groups)
+
+    expected = np.array(oracle.center_weights(walls, weights, 0, groups))
+    if all(expected[b] - expected[a] < most for (a, b), most in walls.items()):
+        assert np.array_equal(moved, expected - expected.max())
+    else:
+        assert moved is None
+
+
+def test_many_groups_do_not_move_one_by_one():
+    assert _moved((np.zeros(301, dtype=np.int32), [], []), np.zeros(300), np.arange(4)) is None
 
 
 @in_one_case("n_values", [1, 3, 30, 1000])

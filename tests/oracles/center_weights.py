@@ -7,7 +7,7 @@ MOST_AT_A_CUT = 16
 SWEEPS_PER_ROUND = 4
 
 
-def center_weights(walls, weights, n_rounds):
+def center_weights(walls, weights, n_rounds, groups=None):
     """As the kernel, from a dict: (group, other) -> most that other may be above group."""
     weights = list(weights)
     n_groups = len(weights)
@@ -20,7 +20,7 @@ def center_weights(walls, weights, n_rounds):
         for group in [*range(n_groups)] * SWEEPS_PER_ROUND:
             around = [(a, b) for a, b in sorted(walls) if a == group]
             weights[group] += _step(*_slacks(walls, weights, around))
-    for group in range(n_groups):
+    for group in range(n_groups) if groups is None else groups:
         below, above = _slacks(walls, weights, [(a, b) for a, b in sorted(walls) if a == group])
         room = min(below, default=0.0) + min(above, default=0.0)
         if room > 0:

@@ -41,6 +41,7 @@ def center_weights(
     const double[::1] entering,
     weights,
     Py_ssize_t n_rounds,
+    groups=None,
 ):
     """Move weights to the middle of what records allow, with as few digits as possible.
 
@@ -63,11 +64,14 @@ def center_weights(
     n_rounds : int
         Number of rounds in which all weights are moved.
 
+    groups : ndarray of intp, default=None
+        The groups whose weights move in the end; None means all. With 0 rounds, others stay.
+
     Returns
     -------
     weights : ndarray of shape (n_groups,)
         Weights that no wall forbids either: each is the shortest dyadic number in the middle half
-        of what the others allow.
+        of what the others allow. Where they allow none, it stays.
 
     Examples
     --------
@@ -82,6 +86,7 @@ def center_weights(
     cdef WeightCentering centering = WeightCentering(starts, targets, leaving, entering, moved)
     cdef Watch watch = new_watch(1)  # a round is long
     cdef Py_ssize_t group, number, sweep
+    cdef const Py_ssize_t[::1] moving = np.arange(len(moved)) if groups is None else groups
     with nogil:
         for number in range(n_rounds):
             is_over(&watch, 1)
@@ -89,8 +94,8 @@ def center_weights(
             for sweep in range(SWEEPS_PER_ROUND):
                 for group in range(centering.n_groups):
                     centering.move(group)
-        for group in range(centering.n_groups):
-            centering.shorten(group)
+        for number in range(moving.shape[0]):
+            centering.shorten(moving[number])
     return moved
 
 
