@@ -7,6 +7,11 @@ import pytest
 from sk_microagg.scale import _bundles
 
 
+@pytest.fixture(scope="module", autouse=True)
+def take_few_steps(few_steps):
+    """What is done with groups is tested here, not how good they are."""
+
+
 @pytest.fixture(name="table")
 def table_of_300():
     from tables.on_dask import draw

@@ -154,6 +154,7 @@ def of_few_people(n, seed=0):
     table.loc[rows, "person"] = 0
     table.loc[rows, "ward"] = "at home"
     table.loc[rows[::2], "town"] = "Atlantis"
+    table.loc[table["town"] == "Atlantis", "person"] = 0
     table.loc[rows[::3], "stage"] = "none"
     table.loc[rows[1::2], "blood"] = "AB"
     # In some groups, the only known values are several ones of this person.

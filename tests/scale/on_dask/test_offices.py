@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from tables.on_dask import assert_fit_fails, every_shuffle  # noqa: E402
+pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+from tables.on_dask import assert_fit_fails, every_shuffle, from_pandas
 
-from sk_microagg import TableAggregator  # noqa: E402
-from sk_microagg.metrics import anonymity_level, dominance  # noqa: E402
-from sk_microagg.privacy import Dominance, LDiversity, PopulationSize, PPercent  # noqa: E402
-from sk_microagg.scale import DaskTableAggregator  # noqa: E402
+from sk_microagg import TableAggregator
+from sk_microagg.metrics import anonymity_level, dominance
+from sk_microagg.privacy import Dominance, LDiversity, PopulationSize, PPercent
+from sk_microagg.scale import DaskTableAggregator
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -82,12 +82,12 @@ def test_the_release_is_that_in_memory(name, small_bundles):
     model = DaskTableAggregator(**parameters)
     memory = TableAggregator(**parameters)
     expected = memory.fit_transform(table)
-    release = model.fit_transform(dd.from_pandas(table, npartitions=3))
+    release = model.fit_transform(from_pandas(table, npartitions=3))
     assert list(release[NAMES].dtypes) == list(expected[NAMES].dtypes)
     pd.testing.assert_frame_equal(release.compute(), expected, check_dtype=False)
     assert model.n_blocks_ == memory.n_blocks_
     new = draw(40, seed=5)
-    new_rows = model.transform(dd.from_pandas(new, npartitions=2)).compute()
+    new_rows = model.transform(from_pandas(new, npartitions=2)).compute()
     pd.testing.assert_frame_equal(new_rows, memory.transform(new), check_dtype=False)
 
 
@@ -117,7 +117,7 @@ def test_a_sample_of_a_larger_table(tmp_path, shuffle, small_bundles):
     assert dominance(classes, table["sales"]) <= 0.5
     groups = classes.groupby(NAMES, dropna=False, observed=True).ngroup()
     assert table["w"].groupby(groups).sum().min() >= 90
-    without = dd.from_pandas(table[:50].drop(columns="w"), npartitions=1)
+    without = from_pandas(table[:50].drop(columns="w"), npartitions=1)
     assert "w" not in model.transform(without).compute()
 
 
@@ -125,10 +125,11 @@ def test_a_sample_of_a_larger_table(tmp_path, shuffle, small_bundles):
 @pytest.mark.parametrize("privacy", [AMOUNTS, AMOUNTS[:1]])
 def test_figures_of_the_worst_group_are_coarse(privacy):
     """With the means, an exact share would be the sales of one company."""
+    table = draw(100)
     model = DaskTableAggregator(3, quasi_identifiers=NAMES, privacy=privacy, weight="w")
-    model.fit(dd.from_pandas(draw(), npartitions=2))
-    memory = TableAggregator(3, quasi_identifiers=NAMES, privacy=privacy, weight="w").fit(draw())
-    exact = dominance(memory.labels_, draw()["sales"])
+    model.fit(from_pandas(table, npartitions=2))
+    memory = TableAggregator(3, quasi_identifiers=NAMES, privacy=privacy, weight="w").fit(table)
+    exact = dominance(memory.labels_, table["sales"])
     assert exact < model._figures[0, 1] == 0.5
     for constraint, figures in zip(privacy, model._figures, strict=True):
         assert [*map(constraint.told, figures)] == figures.tolist()
@@ -139,7 +140,7 @@ def test_a_model_of_intervals_holds_what_it_releases(tmp_path):
     table = draw(400)
     table["sales"] += 0.0123  # in no round number
     model = DaskTableAggregator(4, quasi_identifiers=NAMES, folder=tmp_path, **INTERVALS)
-    release = model.fit_transform(dd.from_pandas(table, npartitions=3)).compute()
+    release = model.fit_transform(from_pandas(table, npartitions=3)).compute()
     assert anonymity_level(release[NAMES]) >= 4
     held = pickle.dumps(model) + b"".join(file.read_bytes() for file in tmp_path.rglob("*.*"))
     counts = table["sales"].value_counts()
@@ -194,7 +195,7 @@ def test_a_model_of_intervals_holds_what_it_releases(tmp_path):
 def test_bad_parameters(parameters, error, message):
     table = draw().assign(change=-1.0, one=0.0)
     table.loc[7, "one"] = 5.0
-    X = dd.from_pandas(table, npartitions=3)
+    X = from_pandas(table, npartitions=3)
     assert_fit_fails(
         DaskTableAggregator(3, quasi_identifiers=["age", "sales"], **parameters), X, error, message
     )
@@ -208,10 +209,10 @@ def test_weights_are_positive_and_finite(value, kept):
     model = DaskTableAggregator(
         3, quasi_identifiers=["age", "sales"], weight="w", weight_release=kept
     )
-    assert_fit_fails(model, dd.from_pandas(table, npartitions=3), ValueError, "^weight='w' must be")
+    assert_fit_fails(model, from_pandas(table, npartitions=3), ValueError, "^weight='w' must be")
 
 
 def test_rare_weights_that_are_kept_are_a_warning():
     model = DaskTableAggregator(3, quasi_identifiers=["age"], weight="w", weight_release="keep")
     with pytest.warns(UserWarning, match=r"^Most weights .* k=3"):
-        model.fit(dd.from_pandas(draw(), npartitions=2))
+        model.fit(from_pandas(draw(), npartitions=2))

@@ -16,6 +16,7 @@ from tables.on_dask import (  # noqa: E402
     by_turns,
     draw,
     every_shuffle,
+    from_pandas,
     from_parts,
 )
 
@@ -63,7 +64,7 @@ def table_with_roles(table):
 
 @pytest.fixture(name="V")
 def dask_table_with_roles(visits):
-    return dd.from_pandas(visits, npartitions=3)
+    return from_pandas(visits, npartitions=3)
 
 
 CONSTRAINTS = {
@@ -110,7 +111,7 @@ def test_a_sample_of_a_larger_table(small_bundles):
         sensitive=ROLES,
         unit="patient",
     )
-    V = dd.from_pandas(visits, npartitions=4)
+    V = from_pandas(visits, npartitions=4)
     release = aggregator.fit_transform(V).compute()
     assert aggregator.n_blocks_ > 2
     assert units_per_group(release[NAMES], visits["patient"]) >= 4
@@ -138,7 +139,7 @@ def test_blocks_that_cannot_satisfy_a_constraint_are_merged(
         verbose=1,
         sensitive="side",
     )
-    V = dd.from_pandas(visits, npartitions=3)
+    V = from_pandas(visits, npartitions=3)
     release = aggregator.fit_transform(V).compute()
     assert diversity(release[["age", "share"]], visits["side"]) == 2
     assert "blocks are merged with others, to satisfy the constraints" in capsys.readouterr().out
@@ -154,7 +155,7 @@ def test_a_unit_with_too_many_rows(npartitions, has_strata):
     table = draw(300)
     table["unit"] = np.r_[np.zeros(110, dtype=int), np.arange(190)]
     table["half"] = np.arange(300) % 2
-    V = dd.from_pandas(table, npartitions=npartitions)
+    V = from_pandas(table, npartitions=npartitions)
     roles = {"unit": "unit", "strata": "half" if has_strata else None}
     # Nearly all rows of the first part are of one unit.
     for share, is_possible in ((0.36, False), (0.38, True)):
@@ -236,7 +237,7 @@ def test_single_precision(visits):
     aggregator = DaskTableAggregator(
         3, quasi_identifiers=NAMES, privacy=LDiversity(2), sensitive="illness"
     )
-    V = dd.from_pandas(visits, npartitions=2)
+    V = from_pandas(visits, npartitions=2)
     release = aggregator.fit_transform(V).compute()
     memory = TableAggregator(3, quasi_identifiers=NAMES, privacy=LDiversity(2), sensitive="illness")
     assert_array_equal(release[NAMES], memory.fit_transform(visits)[NAMES])
@@ -245,7 +246,7 @@ def test_single_precision(visits):
 
 @pytest.mark.slow
 def test_columns_with_roles_are_not_anonymized(visits):
-    V = dd.from_pandas(visits.drop(columns=["town", "day"]), npartitions=2)
+    V = from_pandas(visits.drop(columns=["town", "day"]), npartitions=2)
     aggregator = DaskTableAggregator(3, sensitive=ROLES, unit="patient").fit(V)
     assert list(aggregator.kinds_) == ["visits", *NAMES]
 
@@ -258,7 +259,7 @@ def test_new_rows(V):
     release = aggregator.fit_transform(V)
     new = with_roles(draw(40, seed=5))
     with_unit, without = (
-        aggregator.transform(dd.from_pandas(rows, npartitions=1)).compute()
+        aggregator.transform(from_pandas(rows, npartitions=1)).compute()
         for rows in (new, new.drop(columns=[*ROLES, "patient"]))
     )
     assert "patient" not in with_unit
@@ -358,13 +359,13 @@ def test_bad_roles(V, parameters, roles, error, message):
 def test_no_rows(visits, privacy):
     aggregator = DaskTableAggregator(quasi_identifiers=NAMES, privacy=privacy, sensitive="illness")
     with pytest.raises(ValueError, match=r"^k=5\b.*=0"):
-        aggregator.fit(dd.from_pandas(visits[:0], npartitions=1))
+        aggregator.fit(from_pandas(visits[:0], npartitions=1))
 
 
 @pytest.mark.slow
 def test_an_order_that_may_differ_by_partition(visits):
     visits["grade"] = pd.Categorical(["low", "high", "low"] * 100, ["low", "high"], ordered=True)
-    V = dd.from_pandas(visits, npartitions=2)
+    V = from_pandas(visits, npartitions=2)
     aggregator = DaskTableAggregator(
         quasi_identifiers=NAMES, privacy=TCloseness(), sensitive="grade"
     )

@@ -7,24 +7,25 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-import dask  # noqa: E402
-from tables.on_dask import (  # noqa: E402
+pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+import dask
+from tables.on_dask import (
     NAMES,
     assert_fit_fails,
     assert_unfitted,
     by_turns,
     draw,
     every_shuffle,
+    from_pandas,
     from_parts,
 )
 
-from sk_microagg import TableAggregator  # noqa: E402
-from sk_microagg.privacy import LDiversity, TCloseness  # noqa: E402
-from sk_microagg.privacy._strata import Strata  # noqa: E402
-from sk_microagg.scale import DaskTableAggregator  # noqa: E402
-from sk_microagg.scale._bundles import Aggregate  # noqa: E402
-from sk_microagg.scale._stratum_columns import distinct_keys  # noqa: E402
+from sk_microagg import TableAggregator
+from sk_microagg.privacy import LDiversity, TCloseness
+from sk_microagg.privacy._strata import Strata
+from sk_microagg.scale import DaskTableAggregator
+from sk_microagg.scale._bundles import Aggregate
+from sk_microagg.scale._stratum_columns import distinct_keys
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -52,7 +53,7 @@ def table_in_strata():
 
 @pytest.fixture(name="X")
 def dask_table_in_strata(table):
-    return dd.from_pandas(table, npartitions=3)
+    return from_pandas(table, npartitions=3)
 
 
 def check_groups(release, strata, k):
@@ -110,7 +111,7 @@ def with_sizes(sizes, seed=0):
 def test_strata_of_very_different_sizes_in_a_sample(small_bundles):
     # The sample has few rows of the small strata, or none.
     table = with_sizes([2200, 700, 90, 4, 6])
-    X = dd.from_pandas(table, npartitions=4)
+    X = from_pandas(table, npartitions=4)
     releases = []
     for shuffle in ("disk", "memory"):
         aggregator = DaskTableAggregator(
@@ -147,7 +148,7 @@ def test_everything_together_in_a_sample(seed, small_bundles):
         strata=strata,
         **ROLES,
     )
-    X = dd.from_pandas(table, npartitions=5)
+    X = from_pandas(table, npartitions=5)
     release = aggregator.fit_transform(X).compute()
     assert aggregator.n_blocks_ > 12
     groups = check_groups(release, table[strata], 4)
@@ -165,7 +166,7 @@ def test_a_stratum_of_which_the_sample_has_no_row():
     # Its rows are the last ones that the sample would take.
     keys = np.concatenate([np.random.default_rng([0, part]).random(1000) for part in range(3)])
     table["stratum"] = np.where(np.argsort(np.argsort(keys)) < 2996, "large", "small")
-    X = dd.from_pandas(table, npartitions=3)
+    X = from_pandas(table, npartitions=3)
     aggregator = DaskTableAggregator(
         4, quasi_identifiers=NAMES, sample_size=1000, refiner="exchange", strata="stratum"
     )
@@ -235,7 +236,7 @@ def test_an_empty_partition(table):
 
 @pytest.mark.slow
 def test_strata_are_not_anonymized(table):
-    X = dd.from_pandas(table.drop(columns=["town", "day", "illness"]), npartitions=2)
+    X = from_pandas(table.drop(columns=["town", "day", "illness"]), npartitions=2)
     aggregator = DaskTableAggregator(
         2, refiner=None, strata=["region", "band"], unit="patient"
     ).fit(X)
@@ -245,7 +246,7 @@ def test_strata_are_not_anonymized(table):
 @pytest.mark.slow
 def test_single_precision(table):
     table = table.astype(dict.fromkeys(NAMES, np.float32))
-    X = dd.from_pandas(table, npartitions=2)
+    X = from_pandas(table, npartitions=2)
     aggregator = DaskTableAggregator(3, quasi_identifiers=NAMES, strata="region")
     release = aggregator.fit_transform(X).compute()
     memory = TableAggregator(3, quasi_identifiers=NAMES, strata="region")
@@ -270,7 +271,7 @@ def test_new_rows_join_groups_of_their_stratum(table, X, shuffle, tmp_path):
     new = in_strata(80, seed=5)
     # Columns in another order, among fewer others.
     rows = new[["band", *NAMES[::-1], "region"]]
-    joined = aggregator.transform(dd.from_pandas(rows, npartitions=2), path=tmp_path / "new")
+    joined = aggregator.transform(from_pandas(rows, npartitions=2), path=tmp_path / "new")
     joined = joined.compute()
     memory = TableAggregator(**parameters).fit(table)
     assert_array_equal(joined[NAMES], memory.transform(new)[NAMES])
@@ -287,7 +288,7 @@ def test_an_unknown_stratum(table, X, shuffle, tmp_path):
     ).fit(X)
     table.loc[250, "region"] = "east"
     with pytest.raises(ValueError, match=r"^strata has unknown values"):
-        aggregator.transform(dd.from_pandas(table, npartitions=3), path=tmp_path / "new")
+        aggregator.transform(from_pandas(table, npartitions=3), path=tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -296,7 +297,7 @@ def test_new_rows_without_strata(table, X):
     aggregator = DaskTableAggregator(
         3, quasi_identifiers=NAMES, refiner="exchange", strata="region"
     ).fit(X)
-    new = dd.from_pandas(table.drop(columns="region"), npartitions=1)
+    new = from_pandas(table.drop(columns="region"), npartitions=1)
     with pytest.raises(ValueError, match=r"^X has no column 'region'"):
         aggregator.transform(new)
 
@@ -382,7 +383,7 @@ def test_what_cannot_be_satisfied_is_an_error(table, tmp_path, parameters, roles
     )
     table["half twice"] = table["half"]
     table["half or patient"] = np.where(table["half"] == 1, -1, table["patient"])
-    X = dd.from_pandas(table, npartitions=3)
+    X = from_pandas(table, npartitions=3)
     aggregator = DaskTableAggregator(quasi_identifiers=NAMES, **parameters, **roles)
     assert_fit_fails(aggregator, X, ValueError, message)
     with pytest.raises(ValueError, match=message):
@@ -430,5 +431,5 @@ def test_a_stratum_that_is_a_single_group_gets_a_warning(table):
         4, quasi_identifiers=NAMES, privacy=LDiversity(2), sensitive="side", strata="small"
     )
     with pytest.warns(UserWarning, match=r"^All records of a stratum are in one group"):
-        aggregator.fit(dd.from_pandas(table, npartitions=3))
+        aggregator.fit(from_pandas(table, npartitions=3))
     assert aggregator.group_sizes_[-1] == 50
