@@ -183,17 +183,21 @@ class Line:
         return group_averages(numbers, groups, "mean", self.like)
 
     def shown(self, averages: Floats) -> Floats:
-        """Nothing: numbers say themselves what they stand for."""
-        return averages[:0]
+        """The categories that groups are released as; numbers say what they stand for."""
+        return np.unique(averages) if is_categorical(self.like) else averages[:0]
 
     def as_released(self, shown: Floats) -> Self:
         """What the model keeps of the column."""
-        return self
+        return replace(self, like=self._released(shown)[:0]) if is_categorical(self.like) else self
 
     def cells(self, averages: Floats) -> Series:
         """The released cells, with their type."""
         different, places = np.unique(averages, return_inverse=True)
-        return take(self.column.released(different, self.like), places)
+        cells = take(self._released(different), places)
+        return cells.astype(self.like.dtype) if is_categorical(cells) else cells
+
+    def _released(self, averages: Floats) -> Series:
+        return self.column.released(averages, self.like)
 
 
 @dataclass(frozen=True)
@@ -380,15 +384,11 @@ def _make_hierarchical(survey: Survey, like: Series, k: int, tree: Hierarchy) ->
 def _make_ordinal(survey: Survey, like: Series, k: int, order: list[Any] | None) -> Line:
     # It matters only whether there are k people of a value, or none.
     known = survey.as_categories().known.astype(object)
-    some = np.repeat(known, np.minimum(survey.n_people(), k))
-    some = pd.Series(some, dtype=object, name=like.name)
+    n_people = survey.n_people() if order is None else survey.as_categories().counts[:-1]
+    some = pd.Series(np.repeat(known, np.minimum(n_people, k)), dtype=object, name=like.name)
     if survey.categories is not None:
         some = some.astype(pd.CategoricalDtype(survey.categories, ordered=like.dtype.ordered))
     column = OrdinalColumn(some, k, order)
-    if survey.categories is not None:
-        kind = pd.CategoricalDtype(
-            survey.categories[survey.categories.isin(column.order)], ordered=like.dtype.ordered
-        )
-        like = pd.Series([], dtype=kind, name=like.name)
+    like = like if survey.categories is None else some
     # Without a value that may be released, all cells are missing.
     return Line(column, like if column.order else with_room(like))

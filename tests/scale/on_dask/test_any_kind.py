@@ -257,6 +257,23 @@ def test_orders_and_decimals(parameters, unit):
     assert_frame_equal(new_rows, in_memory.transform(new))
 
 
+@pytest.mark.parametrize("is_ordered", [False, True])
+def test_an_ordinal_has_the_same_categories_in_all_parts(is_ordered):
+    kind = pd.CategoricalDtype(["0", "A", "AB", "B", "C"], ordered=is_ordered)
+    table = pd.DataFrame({"blood": pd.Series([*"0B" * 10, *"A" * 20], dtype=kind)})
+    table["age"] = np.arange(40) // 20
+    parameters = {"k": 20, "ordinal": ["blood"]}
+    aggregator = DaskTableAggregator(**parameters)
+    X = dd.from_pandas(table, npartitions=2)
+    releases = aggregator.fit_transform(X), aggregator.transform(X)
+    expected = TableAggregator(**parameters).fit_transform(table)
+    categories = expected.dtypes["blood"].categories.tolist()
+    for release in releases:
+        assert_frame_equal(release.compute(), expected)
+        for part in (release, *(part.compute() for part in release.partitions)):
+            assert part.dtypes["blood"].categories.tolist() == categories
+
+
 @pytest.mark.slow
 def test_decimals_of_columns_of_numbers():
     table = draw(200)[["age", "income"]].fillna(0.0)
