@@ -55,16 +55,16 @@ class ExploreServer:
 
     Parameters
     ----------
-    process : subprocess.Popen
-        The process, which prints the address of its page.
+    address : str
+        The address of its page.
+
+    process : subprocess.Popen, default=None
+        Its process; None if it runs in this one.
     """
 
-    def __init__(self, process):
-        self.process = process
-        line = process.stdout.readline()
-        assert " is open at http://" in line, line
-        self.address = line.rsplit(" ", 1)[1].strip()
-        parts = urlsplit(self.address)
+    def __init__(self, address, process=None):
+        self.address, self.process = address, process
+        parts = urlsplit(address)
         self.host, self.port = parts.netloc, parts.port
         self.token = parts.path.strip("/")
 
@@ -229,7 +229,9 @@ def serve(table, *options, code="", cwd=None, browser=None):
             start_new_session=True,  # A Ctrl-C for the tests is not for the server.
         )
         try:
-            yield ExploreServer(process)
+            line = process.stdout.readline()
+            assert " is open at http://" in line, line
+            yield ExploreServer(line.rsplit(" ", 1)[1].strip(), process)
         finally:
             process.kill()
             process.wait()

@@ -1,5 +1,6 @@
 import csv
 import json
+import os
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ import pytest
 pytest.importorskip("starlette", reason="the page is an extra")
 pytest.importorskip("uvicorn", reason="the page is an extra")
 
-from servers import PATIENT, serve
+from servers import PATIENT, ends_by_a_signal, serve
 
 from sk_microagg._cli._command_line import arguments_of
 from sk_microagg._cli._parser import make_parser
@@ -27,9 +28,16 @@ def visits(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def visits_server(visits):
-    """A server of that table, which tests leave as it is, in its folder."""
+    """A server of that table, which tests leave as it is, in its folder.
+
+    It is killed at the end, in the midst of work, of which nothing stays.
+    """
     with serve(visits.name, code=PATIENT, cwd=visits.parent) as server:
         yield server
+        if os.name != "nt":
+            files = sorted(visits.parent.iterdir())
+            ends_by_a_signal(server, "SIGKILL", -9, overwrite=True)
+            assert sorted(visits.parent.iterdir()) == files
 
 
 @pytest.fixture

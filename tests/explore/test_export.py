@@ -7,10 +7,13 @@ import shlex
 import shutil
 import stat
 import time
+from concurrent.futures import ThreadPoolExecutor
+from queue import Queue
 
 import pytest
-from servers import LONG, OpenPage, ends_by_a_signal, serve, wait_until, workers
+from servers import LONG, ExploreServer, OpenPage, ends_by_a_signal, serve, wait_until, workers
 
+from sk_microagg._explore import _server
 from sk_microagg._explore._workers import JOBS
 from sk_microagg.cli import main
 from sk_microagg.files._messages import RequestError
@@ -42,13 +45,6 @@ def server(visits_server):
     """The server of the table in that folder, when it has no work."""
     wait_until(lambda: workers(visits_server) == [])
     return visits_server
-
-
-@pytest.fixture
-def mortal(here):
-    """A server that a test may end."""
-    with serve("visits.csv", cwd=here) as server:
-        yield server
 
 
 @pytest.fixture
@@ -201,29 +197,34 @@ def test_a_closed_page_ends_its_work(server, here, names_in):
     wait_until(lambda: workers(server) == [])
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [("SIGINT", 0), pytest.param("SIGHUP", 129, marks=pytest.mark.release)],
-)
-def test_signals_end_the_server_and_all_work(mortal, names_in, name, code):
-    ends_by_a_signal(mortal, name, code)
+def test_a_terminal_that_is_closed_ends_the_server_and_all_work(here, names_in):
+    """Servers of other tests end by other signals."""
+    with serve("visits.csv", cwd=here) as server:
+        ends_by_a_signal(server, "SIGHUP", 129)
     assert names_in() == ["visits.csv"]
 
 
 @pytest.mark.slow
-def test_the_server_ends_after_its_last_page(here):
-    constant = "import sk_microagg._explore._server as s; s.SECONDS_WITHOUT_PAGES = 1.0"
-    with serve("visits.csv", cwd=here, code=constant) as server:
+def test_the_server_ends_after_its_last_page(explored, visits, monkeypatch):
+    """Here in this process, where it prepares for no work."""
+    monkeypatch.setattr(_server, "SECONDS_WITHOUT_PAGES", 1.0)
+    monkeypatch.setattr(_server, "SECONDS_BETWEEN_SIGNS", 0.1)
+    monkeypatch.setattr(_server, "warm_up", lambda: None)
+    with ThreadPoolExecutor() as pool:
+        started = Queue()
+        end = pool.submit(
+            _server.Server(explored(visits).table, lambda *given: started.put(given[0])).serve_page
+        )
+        server = ExploreServer(started.get(timeout=60))
         page = OpenPage(server)
         page.close()
         again = OpenPage(server)  # The page was loaded again.
-        time.sleep(2)
+        time.sleep(1.5)
         assert server.get("api/table").status == 200
         again.close()
-        assert server.process.wait(60) == 0
-        assert server.process.stdout.read().count("\n") == 1
+        end.result(timeout=60)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from browsers import BROWSER, IN_A_BROWSER
-from servers import serve
+from servers import PATIENT, serve
 
 from sk_microagg.cli import main
 
@@ -21,6 +21,7 @@ WIDTHS = (390, 768, 1280, 1600)
 TIMEOUT = 120_000
 HACK = "<img src=x onerror=document.title='hacked'>"
 SCRIPT = "<script>document.title='hacked'</script>"
+FILE, RELEASE, REPORT = (f"<b>hostile'&{end}" for end in (".csv", "_release.csv", "_report.html"))
 NAMES = [HACK, SCRIPT, "long " * 100, "\u202eright to left", "😀 患者", "javascript:alert(1)"]
 
 # Whether the characters of an element are seen in their order.
@@ -139,109 +140,121 @@ CANCEL_THE_NEXT_CURVE = """() => {
 }"""
 
 
-@pytest.mark.usefixtures("facts_only")  # of reports that are written in this process
-def test_from_the_table_to_the_release(open_tab, here, tmp_path_factory, monkeypatch):
-    there = tmp_path_factory.mktemp("there")
-    shutil.copy(here / "visits.csv", there)
-    with serve("visits.csv", cwd=here) as server:
-        tab = open_tab(server.address)
-        page = tab.page
-        tab.wait_for_preview()
-        assert page.locator("#columns > li").count() == 6
-        assert page.locator("#rows-table").inner_text().count("P00") == 8
-        tab.change(lambda: tab.role(5).select_option("sensitive"))
-        assert "diagnosis" in page.locator("#sensitive").inner_text()
-        before = tab.figure("groups"), tab.figure("loss"), tab.figure("expected_matches")
-        tab.change(lambda: page.fill("#k", "10"))
-        after = tab.figure("groups"), tab.figure("loss"), tab.figure("expected_matches")
-        assert all(one != other for one, other in zip(before, after, strict=True))
-        assert int(after[0]) < int(before[0])
-        assert int(tab.figure("smallest")) >= 10
-        page.evaluate(CANCEL_THE_NEXT_CURVE)
-        tab.change(lambda: [page.select_option("#l", "3"), page.select_option("#t", "0.4")])
-        assert page.locator("#privacy li").count() >= 2
-        page.wait_for_selector("#curve-start", state="visible")
-        assert "Canceled" in page.locator("#curve-state").inner_text()
-        # The command on the page, the release by the button, and the same in a terminal.
-        command = shlex.split(page.locator("#command").inner_text())
-        assert command[0] == "sk-microagg"
-        page.click("#export-start")
-        page.wait_for_selector("#exported .verdict")
-        assert "visits_release.csv" in page.locator("#exported").inner_text()
-        monkeypatch.chdir(there)
-        assert main(command[1:]) == 0
-        release = (here / "visits_release.csv").read_bytes()
-        assert release == (there / "visits_release.csv").read_bytes()
-        assert (here / "visits_report.html").exists()
-        with page.expect_popup() as opened:
-            page.click("#open-report")
-        assert "visits.csv" in opened.value.locator("body").inner_text()
-        opened.value.close()
-        # Loading the page again keeps what was chosen.
-        page.reload()
-        tab.wait_for_preview()
-        assert (page.input_value("#k"), page.input_value("#l")) == ("10", "3")
-        assert tab.role(5).input_value() == "sensitive"
-        # The same once more: it asks first.
-        page.wait_for_selector("#overwrite-part", state="visible")
-        assert page.locator("#export-start").is_disabled()
-        page.uncheck("#report-wanted")
-        (here / "visits_release.csv").write_text("mine")
-        assert "visits_release.csv" in page.locator("#overwrite-words").inner_text()
-        page.check("#overwrite")
-        page.wait_for_selector("#export-start:enabled")
-        page.click("#export-start")
-        sync_api.expect(page.locator("#export-state")).to_have_text(
-            "The release is written.", timeout=TIMEOUT
-        )
-        assert (here / "visits_release.csv").read_bytes() == release
-        # Another tab has its own choices.
-        other = open_tab(server.address)
-        other.wait_for_preview()
-        assert other.page.input_value("#k") == "5"
-        assert page.input_value("#k") == "10"
-        # The server is ended in the terminal.
-        server.process.send_signal(2)
-        for one in (page, other.page):
-            one.wait_for_selector("#connection [data-kind=error]")
-            assert "ended in the terminal" in one.locator("#connection").inner_text()
-            assert one.locator("#k").is_disabled()
-        assert server.process.wait(30) == 0
-        tab.close()
-        other.close()
-
-
-def test_hostile_names_and_values_are_text(open_tab, tmp_path):
-    path = tmp_path / "<b>hostile'&.csv"
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server of a table with a hostile name and content, which the last test here changes."""
     values = ["x" * 500, "\u202eabc", "😀"]
     rows = [[f"{i % 2}{HACK}", f"{i % 2}{SCRIPT}", *values, f"{i}"] for i in range(40)]
-    with open(path, "w", encoding="utf-8", newline="") as file:
+    folder = tmp_path_factory.mktemp("hostile")
+    with open(folder / FILE, "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([NAMES, *rows])
-    with serve(path) as server:
-        tab = open_tab(server.address)
-        tab.wait_for_preview()
-        roles = {0: "sensitive", 1: "stratum", 3: "drop"}
-        tab.change(lambda: [tab.role(i).select_option(role) for i, role in roles.items()])
-        tab.wait_for_curve()
-        page = tab.page
-        page.click("#export-start")
-        page.wait_for_selector("#exported .verdict")
-        shown = page.locator("body").inner_text()
-        for text in (HACK, SCRIPT, "javascript:alert(1)"):
-            assert text in shown
-        assert page.locator("img, iframe, object, embed").count() == 0
-        assert page.locator("script").count() == 1
-        assert page.locator("[onerror], [onload], [onclick]").count() == 0
-        assert page.title().startswith("<b>hostile'&.csv")
-        assert page.evaluate(UNLABELED) == []
-        assert overflow(page, 390) == []
-        command = page.locator("#command")
-        assert "\u202eright to left" in command.inner_text()
-        for shown in (command, page.locator("#exported code")):
-            assert shown.evaluate(IN_ORDER)
-            assert shown.locator(".word", has_text="--report").count() == 1
-            assert shown.evaluate(BROKEN_OPTIONS) == []
-        tab.close()
+    with serve(FILE, code=PATIENT, cwd=folder) as server:
+        server.folder = folder
+        yield server
+
+
+def test_hostile_names_and_values_are_text(open_tab, server):
+    tab = open_tab(server.address)
+    tab.wait_for_preview()
+    roles = {0: "sensitive", 1: "stratum", 3: "drop"}
+    tab.change(lambda: [tab.role(i).select_option(role) for i, role in roles.items()])
+    tab.wait_for_curve()
+    page = tab.page
+    page.click("#export-start")
+    page.wait_for_selector("#exported .verdict")
+    shown = page.locator("body").inner_text()
+    for text in (HACK, SCRIPT, "javascript:alert(1)"):
+        assert text in shown
+    assert page.locator("img, iframe, object, embed").count() == 0
+    assert page.locator("script").count() == 1
+    assert page.locator("[onerror], [onload], [onclick]").count() == 0
+    assert page.title().startswith(FILE)
+    assert page.evaluate(UNLABELED) == []
+    assert overflow(page, 390) == []
+    command = page.locator("#command")
+    assert "\u202eright to left" in command.inner_text()
+    for shown in (command, page.locator("#exported code")):
+        assert shown.evaluate(IN_ORDER)
+        assert shown.locator(".word", has_text="--report").count() == 1
+        assert shown.evaluate(BROKEN_OPTIONS) == []
+    assert (server.folder / REPORT).exists()
+    with page.expect_popup() as opened:
+        page.click("#open-report")
+    for text in (FILE, HACK, "javascript:alert(1)"):
+        assert text in opened.value.locator("body").inner_text()
+    assert "hacked" not in opened.value.title()
+    opened.value.close()
+    tab.close()
+
+
+def test_from_the_table_to_the_release(open_tab, server, visits, tmp_path, monkeypatch):
+    here, there = server.folder, tmp_path
+    for folder in (here, there):
+        shutil.copy(visits, folder / FILE)
+    (here / RELEASE).unlink(missing_ok=True)
+    assert server.post("reload", {}).status == 200
+    tab = open_tab(server.address)
+    page = tab.page
+    tab.wait_for_preview()
+    assert page.locator("#columns > li").count() == 6
+    assert page.locator("#rows-table").inner_text().count("P00") == 8
+    tab.change(lambda: tab.role(5).select_option("sensitive"))
+    assert "diagnosis" in page.locator("#sensitive").inner_text()
+    before = tab.figure("groups"), tab.figure("loss"), tab.figure("expected_matches")
+    tab.change(lambda: page.fill("#k", "10"))
+    after = tab.figure("groups"), tab.figure("loss"), tab.figure("expected_matches")
+    assert all(one != other for one, other in zip(before, after, strict=True))
+    assert int(after[0]) < int(before[0])
+    assert int(tab.figure("smallest")) >= 10
+    page.evaluate(CANCEL_THE_NEXT_CURVE)
+    tab.change(lambda: [page.select_option("#l", "3"), page.select_option("#t", "0.4")])
+    assert page.locator("#privacy li").count() >= 2
+    page.wait_for_selector("#curve-start", state="visible")
+    assert "Canceled" in page.locator("#curve-state").inner_text()
+    page.uncheck("#report-wanted")
+    # The command on the page, the release by the button, and the same in a terminal.
+    shown = page.locator("#command")
+    sync_api.expect(shown).not_to_contain_text("--report", timeout=TIMEOUT)
+    command = shlex.split(shown.inner_text())
+    assert command[0] == "sk-microagg"
+    page.click("#export-start")
+    page.wait_for_selector("#exported .verdict")
+    assert RELEASE in page.locator("#exported").inner_text()
+    monkeypatch.chdir(there)
+    assert main(command[1:]) == 0
+    release = (here / RELEASE).read_bytes()
+    assert release == (there / RELEASE).read_bytes()
+    # Loading the page again keeps what was chosen.
+    page.reload()
+    tab.wait_for_preview()
+    assert (page.input_value("#k"), page.input_value("#l")) == ("10", "3")
+    assert tab.role(5).input_value() == "sensitive"
+    # The same once more: it asks first.
+    page.wait_for_selector("#overwrite-part", state="visible")
+    assert page.locator("#export-start").is_disabled()
+    (here / RELEASE).write_text("mine")
+    assert RELEASE in page.locator("#overwrite-words").inner_text()
+    page.check("#overwrite")
+    page.wait_for_selector("#export-start:enabled")
+    page.click("#export-start")
+    sync_api.expect(page.locator("#export-state")).to_have_text(
+        "The release is written.", timeout=TIMEOUT
+    )
+    assert (here / RELEASE).read_bytes() == release
+    # Another tab has its own choices.
+    other = open_tab(server.address)
+    other.wait_for_preview()
+    assert other.page.input_value("#k") == "5"
+    assert page.input_value("#k") == "10"
+    # The server is ended in the terminal.
+    server.process.send_signal(2)
+    for one in (page, other.page):
+        one.wait_for_selector("#connection [data-kind=error]")
+        assert "ended in the terminal" in one.locator("#connection").inner_text()
+        assert one.locator("#k").is_disabled()
+    assert server.process.wait(30) == 0
+    tab.close()
+    other.close()
 
 
 @pytest.mark.release
