@@ -18,6 +18,10 @@ from sk_microagg.metrics import closeness, diversity
 from sk_microagg.metrics._attribute_inference import draw_records
 
 
+# What is shown of groups does not depend on how good they are.
+pytestmark = pytest.mark.usefixtures("few_steps")
+
+
 @pytest.fixture
 def facts_of(capsys):
     """Run a command; return what it prints about the release."""
@@ -375,6 +379,7 @@ def test_labels_of_edges(explored, write_rows, tmp_path, scale, first, last):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("fake_clock")
 def test_an_export_says_how_far_it_is(explored, sampled):
     page = explored(sampled)
     page.run("export", {"odd": "drop"}, time_limit=2, report=None)
@@ -386,6 +391,7 @@ def test_an_export_says_how_far_it_is(explored, sampled):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("fake_clock")
 def test_a_certificate_ticks(explored, table):
     page = explored(table)
     roles = {"person": "drop", "nothing": "drop"}

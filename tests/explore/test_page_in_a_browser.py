@@ -71,7 +71,8 @@ class Tab:
     """A page of a browser, and all that went wrong on it."""
 
     def __init__(self, browser, address, **settings):
-        self.context = browser.new_context(**settings)
+        # No time is spent on frames in between.
+        self.context = browser.new_context(reduced_motion="reduce", **settings)
         self.page = self.context.new_page()
         self.page.set_default_timeout(TIMEOUT)
         self.problems, self.requested = [], set()

@@ -15,6 +15,9 @@ from sk_microagg._utils._formatting import expected_matches
 from sk_microagg.files._messages import RequestError
 from sk_microagg.metrics import RecordLinkage
 
+# What is shown of groups does not depend on how good they are.
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 N = 60
 LARGEST, SMALLEST = 98_765_431, -87_654_321
 ROLES = ["quasi_identifier", "sensitive", "unit", "keep", "drop"]
@@ -367,7 +370,7 @@ def test_distances_from_the_whole_table_are_coarse(explored, write_rows, tmp_pat
 @pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [8, 25])
 def test_names_of_people_with_several_rows(explored, write_rows, tmp_path, n_rows):
-    rows = [[f"Anna Muster{i}", 30 + i % 20, f"{j % 3}"] for i in range(40) for j in range(n_rows)]
+    rows = [[f"Anna Muster{i}", 30 + i % 20, f"{j % 3}"] for i in range(24) for j in range(n_rows)]
     path = write_rows(tmp_path / "visits.csv", ["patient", "age", "answer"], *rows)
     page = explored(path, "--no-preview")
     about = page.description["columns"][0]
