@@ -17,7 +17,6 @@ from sk_microagg.files._messages import RequestError
 from sk_microagg.metrics import closeness, diversity
 from sk_microagg.metrics._attribute_inference import draw_records
 
-
 # What is shown of groups does not depend on how good they are.
 pytestmark = pytest.mark.usefixtures("few_steps")
 
