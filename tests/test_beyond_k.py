@@ -18,6 +18,8 @@ from sk_microagg.metrics import closeness, diversity, homogeneity, unit_share, u
 from sk_microagg.privacy import Constraint, LDiversity, TCloseness, UnitShare
 from sk_microagg.refiners import Annealing
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 RNG = np.random.default_rng(0)
 N = 400
 AGES = RNG.integers(20, 90, N)

@@ -16,6 +16,8 @@ from sk_microagg.metrics import anonymity_level
 from sk_microagg.privacy import LDiversity, TCloseness
 from sk_microagg.refiners import Annealing
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 def make_table(n=900, n_values=70, seed=0, numbers=2):
     """Two columns of codes, one of few categories, and numbers, some of them missing."""

@@ -18,6 +18,8 @@ from sk_microagg.metrics import anonymity_level, closeness
 from sk_microagg.privacy import LDiversity, TCloseness
 from sk_microagg.refiners import Annealing
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 LEAVES = [leaf for leaves in COUNTRIES.values() for leaf in leaves]
 RNG = np.random.default_rng(0)
 NUMBERS = {

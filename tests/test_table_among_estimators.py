@@ -25,6 +25,8 @@ from sk_microagg import TableAggregator
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.refiners import LocalSearch
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 TWINS = (
     "for estimators of categories, the check rounds records to a few integers; of identical "
     "records, some are in one group and some in another, and transform cannot tell them apart"

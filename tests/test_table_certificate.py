@@ -11,6 +11,8 @@ from sk_microagg import TableAggregator
 from sk_microagg.encoding import TableEncoder, _coordinates
 from sk_microagg.metrics import anonymity_level, information_loss, loss_bound
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 def visits(n=120, n_codes=12, seed=0):
     rng = np.random.default_rng(seed)

@@ -25,6 +25,8 @@ from sk_microagg._utils._targets import homogeneous_share
 from sk_microagg.metrics import anonymity_level, diversity, homogeneity, record_linkage
 from sk_microagg.privacy import LDiversity
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 UNITS = [10.0, 2000.0, 0.05]
 quietly = pytest.mark.filterwarnings("ignore:(scaler|column_weights)='target'")
 

@@ -13,6 +13,8 @@ from sk_microagg import MicroAggregator, TableAggregator
 from sk_microagg.metrics import cell_enumeration
 from sk_microagg.report import make_report
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 AGES, RATINGS, INCOMES = range(18, 90), range(1, 6), range(50, 1000)
 
 

@@ -22,6 +22,8 @@ from sk_microagg.metrics import RecordLinkage
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.report import make_report
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 K = 5
 NESTED = {"heart": ["I21", "I25"], "lung": ["J44", "J45", "J60"], "skin": ["L40"]}
 TREE = Hierarchy.from_nested(NESTED)

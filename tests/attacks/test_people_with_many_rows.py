@@ -22,6 +22,8 @@ from sk_microagg.release import ReleaseRequest, release_file
 from sk_microagg.release._release import Progress
 from sk_microagg.report import _attacks, _facts, make_report
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 K = 5
 
 
@@ -105,7 +107,7 @@ def test_a_report_tells_how_often_attacks_succeed_where_enough_people_are_affect
     # Everybody is asked about, as below, and what is drawn is the same in each run.
     monkeypatch.setattr(_attacks, "SHARE_ASKED", 1.0)
     monkeypatch.setattr(_facts, "new_random", lambda: np.random.RandomState(0))
-    aggregator = TableAggregator(K, unit="pid")
+    aggregator = TableAggregator(K, unit="pid", refiner="local_search")
     release = aggregator.fit_transform(visits)
     page = make_report(aggregator, visits, release).save(tmp_path / "report.html")
     page = Reader(page.read_text(encoding="utf-8"))

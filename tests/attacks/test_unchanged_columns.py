@@ -12,7 +12,7 @@ from sk_microagg import TableAggregator
 from sk_microagg.cli import main
 from sk_microagg.report import make_report
 
-pytestmark = pytest.mark.usefixtures("facts_only")
+pytestmark = pytest.mark.usefixtures("few_steps", "facts_only")
 
 KNOWN = ["age", "educ", "exper"]
 

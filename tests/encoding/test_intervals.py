@@ -13,6 +13,8 @@ from sk_microagg.generalization._mixed_table import MixedTable
 from sk_microagg.metrics import anonymity_level, generalization_loss
 from sk_microagg.privacy import LDiversity
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 GENERALIZED = {"numbers": "interval", "categories": "generalize"}
 
 

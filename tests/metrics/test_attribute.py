@@ -14,6 +14,8 @@ from sk_microagg import MicroAggregator, TableAggregator, microaggregate
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import AttributeInference, _attribute_inference, attribute_inference
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 every_table = in_one_case("make", TABLES.values())
 
 

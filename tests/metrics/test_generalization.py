@@ -17,6 +17,8 @@ from sk_microagg.metrics import (
     value_missing_rate,
 )
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 NAN = float("nan")
 COUNTRIES = {
     "Europe": ["France", "Spain"],

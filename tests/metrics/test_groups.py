@@ -18,7 +18,10 @@ from sk_microagg.privacy import LDiversity
 
 NAN = float("nan")
 # Dask itself calls pandas 3.1 with a keyword that this deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame"),
+    pytest.mark.usefixtures("few_steps"),
+]
 
 
 def by_hand(release, sensitive):

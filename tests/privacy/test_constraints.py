@@ -26,6 +26,8 @@ from sk_microagg.privacy import (
 )
 from sk_microagg.privacy._closeness import OrderedDistance
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 NESTED = {"a": [0, 1], "b": {"c": [2, 3, 4], "d": [5]}, "e": [6], "f": [7, 8, 9]}
 HIERARCHY = Hierarchy.from_nested(NESTED)
 

@@ -16,7 +16,7 @@ from sk_microagg.refiners import Annealing, IteratedLocalSearch
 from sk_microagg.report import _facts, make_report
 from sk_microagg.scale import DaskTableAggregator
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("facts_only")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_steps", "facts_only")]
 
 X = np.random.RandomState(0).gamma(2, size=(90, 3)) * [1, 10, 100]
 PICTURE = 'aria-label="Information loss and proven lower bound over time"'

@@ -11,7 +11,7 @@ import sk_microagg.report
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg.report import make_report
 
-pytestmark = pytest.mark.usefixtures("small_attacks")
+pytestmark = pytest.mark.usefixtures("few_steps", "small_attacks")
 
 rng = np.random.RandomState(0)
 PATIENTS = pd.DataFrame(

@@ -24,6 +24,8 @@ from sk_microagg.report._utility import (
     written,
 )
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 RNG = np.random.default_rng(0)
 
 

@@ -32,7 +32,7 @@ from sk_microagg.report import make_report
 from sk_microagg.report._figures import MOST_PANELS
 from sk_microagg.scale import DaskTableAggregator
 
-pytestmark = pytest.mark.usefixtures("small_attacks")
+pytestmark = pytest.mark.usefixtures("few_steps", "small_attacks")
 
 rng = np.random.RandomState(0)
 PATIENTS = pd.DataFrame(

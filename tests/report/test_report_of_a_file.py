@@ -20,7 +20,7 @@ from sk_microagg.release import ReleaseRequest, release_file
 from sk_microagg.release._release import Progress
 from sk_microagg.report import make_report
 
-pytestmark = pytest.mark.usefixtures("facts_only")
+pytestmark = pytest.mark.usefixtures("few_steps", "facts_only")
 
 K = 4
 RNG = np.random.default_rng(0)

@@ -25,7 +25,7 @@ from sk_microagg.metrics import (
 from sk_microagg.privacy import LDiversity
 from sk_microagg.report import make_report
 
-pytestmark = pytest.mark.usefixtures("facts_only")
+pytestmark = pytest.mark.usefixtures("few_steps", "facts_only")
 
 ROLES = {"drop": "name", "sensitive": "diagnosis", "categorical": ["code"]}
 NAMES = ["age", "income", "ward", "admitted", "code", "smoker"]

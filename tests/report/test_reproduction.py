@@ -19,7 +19,7 @@ from sk_microagg.privacy import LDiversity, TCloseness
 from sk_microagg.refiners import Annealing, Exchange, IteratedLocalSearch, make_chain
 from sk_microagg.report import make_report
 
-pytestmark = pytest.mark.usefixtures("facts_only")
+pytestmark = pytest.mark.usefixtures("few_steps", "facts_only")
 
 PATIENTS = draw()
 NUMBERS = PATIENTS[["age", "code"]].assign(income=PATIENTS["income"].fillna(0))

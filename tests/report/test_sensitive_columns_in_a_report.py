@@ -35,7 +35,7 @@ SENSITIVE = pd.DataFrame(
     }
 )
 
-pytestmark = pytest.mark.usefixtures("facts_only")
+pytestmark = pytest.mark.usefixtures("few_steps", "facts_only")
 UNIT = pd.Series([f"patient-{number}" for number in rng.randint(40, size=N)], name="patient")
 STRATA = pd.Series(np.where(rng.random_sample(N) < 0.5, "northland", "southland"), name="region")
 

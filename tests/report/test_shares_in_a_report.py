@@ -15,7 +15,7 @@ from sk_microagg.metrics import uniqueness as share_of_unique_rows
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.report import make_report
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("facts_only")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_steps", "facts_only")]
 
 K, N = 5, 60
 FEW, NEARLY_ALL = f"fewer than {K} records", f"all but fewer than {K} records"
