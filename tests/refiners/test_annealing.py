@@ -1,8 +1,6 @@
 """Tests of annealing, and of what it shares with recombination, which consists of such runs."""
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import published
@@ -30,7 +28,7 @@ from sk_microagg.refiners import (
 from sk_microagg.refiners._decompose import split_large_groups
 
 ANNEALING = Annealing(max_iter=3000)
-RECOMBINATION = Recombination(n_init=2, max_iter=2, annealing_max_iter=1000)
+RECOMBINATION = Recombination(n_init=2, max_iter=1, annealing_max_iter=1000)
 
 either = pytest.mark.parametrize(
     "refiner", [ANNEALING, RECOMBINATION], ids=["Annealing", "Recombination"]
@@ -71,7 +69,7 @@ def assert_refined(X, labels, refined, k):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=30)
 @given(
     refiner=st.sampled_from([ANNEALING, RECOMBINATION]),
     drawn=cases(),
@@ -245,44 +243,6 @@ def test_parameters_can_be_read_set_and_cloned(refiner):
     assert refiner.n_init != 9
 
 
-INTERRUPTED = """
-import _thread, threading, warnings
-import numpy as np
-from sk_microagg.builders import MDAV
-from sk_microagg.refiners import Annealing, Recombination
-
-X = np.random.default_rng(0).normal(size=(500, 4))
-labels = MDAV().build(X, 5)
-for refiner in (
-    Annealing(max_iter=10**13),
-    Annealing(max_iter=10**13, n_init=2, n_jobs=2),
-    Recombination(annealing_max_iter=10**13, n_jobs=2),
-):
-    threading.Timer(0.3, _thread.interrupt_main).start()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        refined = refiner.refine(X, labels, 5, random_state=0)
-    print(*[warning.message for warning in caught])
-    print(np.bincount(refined).min() >= 5)
-"""
-
-
-# In a separate process: a late interrupt would stop the tests. Without it, these would take days.
-@pytest.mark.slow
-def test_an_interrupt_ends_long_work_with_what_there_is():
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", INTERRUPTED],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    lines = done.stdout.splitlines()
-    # On a busy machine the exchange after it may be cut short, which is said as well.
-    assert ["The search was interrupted by Ctrl-C" in line for line in lines[::2]] == [True] * 3
-    assert lines[1::2] == ["True"] * 3
-
-
 @either
 def test_a_callback_is_notified_of_the_search_and_can_end_it(refiner, X, labels):
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
@@ -321,7 +281,7 @@ def test_ends_below_local_search_and_exchange(many):
 @pytest.mark.slow
 def test_by_name(X):
     names, given = (
-        microaggregate(X, 4, refiner=refiner, random_state=0)
+        microaggregate(X[:20], 4, refiner=refiner, random_state=0)
         for refiner in ("annealing", Annealing())
     )
     assert np.array_equal(names, given)

@@ -61,7 +61,7 @@ def test_less_loss_than_exchange(table, k):
 @pytest.mark.parametrize(("d", "k"), [(40, 2), (100, 3)])
 def test_with_many_records_of_unrelated_columns_it_is_no_worse_than_exchange(monkeypatch, d, k):
     monkeypatch.setattr(_auto, "FEW_RECORDS", 0)
-    X = np.random.default_rng(0).normal(size=(1000, d))
+    X = np.random.default_rng(0).normal(size=(600, d))
     labels = MDAV().build(X, k)
     refined, exchanged = (refiner.refine(X, labels, k) for refiner in (Auto(), Exchange()))
     assert total_sse(X, refined) <= total_sse(X, exchanged)
@@ -206,8 +206,8 @@ def test_the_number_of_steps_never_falls_and_is_constant_per_record_in_the_end(n
 def test_searches_of_large_tables_are_exact_and_do_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(_auto, "MANY_RECORDS", 100)
     for d in (3, 9):
-        X = np.random.default_rng(d).normal(size=(900, d))
-        one, two = (MicroAggregator(4, block_size=300, n_jobs=n).fit(X) for n in (1, 2))
+        X = np.random.default_rng(d).normal(size=(480, d))
+        one, two = (MicroAggregator(4, block_size=160, n_jobs=n).fit(X) for n in (1, 2))
         assert np.array_equal(one.labels_, two.labels_)
         assert one.exact_transform_
         assert one.group_sizes_.min() >= 4

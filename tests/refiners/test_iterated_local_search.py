@@ -1,6 +1,4 @@
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -106,7 +104,7 @@ def test_a_time_limit_that_is_over_at_once_still_gives_a_partition():
 @pytest.mark.slow
 @pytest.mark.parametrize("n_init", [1, 3])
 def test_starts_are_part_of_the_time_limit(fake_clock, monkeypatch, n_init):
-    X = np.random.default_rng(0).normal(size=(5000, 3))
+    X = np.random.default_rng(0).normal(size=(2500, 3))
     labels = np.arange(len(X)) // 4
     ends = []
 
@@ -117,7 +115,7 @@ def test_starts_are_part_of_the_time_limit(fake_clock, monkeypatch, n_init):
     monkeypatch.setattr(FinalExchange, "run", run)
     began = fake_clock.now
     search = IteratedLocalSearch(time_limit=3, n_init=n_init)
-    # Each group takes a reading of the clock: without a limit, the first start alone takes 25 s.
+    # Each group takes a reading of the clock: without a limit, the first start alone takes 12 s.
     assert_valid(X, labels, search.refine(X, labels, 4, random_state=0))
     assert ends[0] - began < 3.3
 
@@ -234,37 +232,6 @@ def test_parameters_can_be_read_set_and_cloned():
     search = IteratedLocalSearch(max_iter=7, acceptance=0.8)
     assert str(clone(search)) == "IteratedLocalSearch(acceptance=0.8, max_iter=7)"
     assert search.set_params(n_init=2).get_params()["n_init"] == 2
-
-
-# Interruption: see also tests/test_interrupt.py
-
-INTERRUPTED = """
-import _thread, threading, traceback
-import numpy as np
-from sk_microagg.refiners import Exchange
-
-X = np.random.default_rng(0).normal(size=(20_000, 8))
-labels = np.arange(len(X)) // 5
-refiner = Exchange()
-Exchange().refine(X[:10], labels[:10], 5)  # what is imported at first use is no kernel
-try:
-    threading.Timer(0.3, _thread.interrupt_main).start()
-    refiner.refine(X, labels, 5, random_state=0)
-except KeyboardInterrupt as interrupt:
-    print("interrupted")
-    print([name for name in vars(refiner) if name.endswith("_")])
-    print(traceback.extract_tb(interrupt.__traceback__)[-1].filename)
-"""
-
-
-# In a separate process: a late interrupt would stop the tests.
-@pytest.mark.slow
-def test_exchange_is_interrupted_inside_its_kernels():
-    command = [sys.executable, "-P", "-c", INTERRUPTED]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    *outcome, place = done.stdout.splitlines()
-    assert outcome == ["interrupted", "[]"]
-    assert place.endswith((".pxi", ".pxd"))
 
 
 def test_a_callback_is_notified_of_the_search_and_can_end_it(X, labels):
