@@ -167,9 +167,10 @@ def best_cut(X, smallest, k, units=None, may_cut=None):
     somebody else. `may_cut` receives which records are on the left, and says whether that will do.
     """
     best_share, best = 0.0, (None, None)
-    most = _largest_shares(X)
+    # Shares of the records that the smaller side of no cut exceeds: cuts are next to most zeros.
+    most = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0] if issparse(X) else None
     for column in np.argsort(-_spreads(X), kind="stable"):
-        if most[column] <= best_share:
+        if most is not None and most[column] <= best_share:
             continue
         values = _column(X, column)
         for cut in _cuts_near_median(values, k, units):
@@ -198,16 +199,6 @@ def _spreads(X):
         return X.std(axis=0)
     mean = sum(batch.sum(axis=0) for batch in _batches(X)) / X.shape[0]
     return np.sqrt(sum(((batch - mean) ** 2).sum(axis=0) for batch in _batches(X)) / X.shape[0])
-
-
-def _largest_shares(X):
-    """Return a share of the records that the smaller side of no cut in each column exceeds.
-
-    Where most values are 0, cuts are next to these.
-    """
-    if not issparse(X):
-        return np.ones(X.shape[1])
-    return np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0]
 
 
 def as_array(X: Any) -> Floats:

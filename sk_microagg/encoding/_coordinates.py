@@ -112,7 +112,11 @@ class Coordinates:
         matrix = hstack([*others, *categories], format="csr")
         few = [part for part in categories if part.shape[1] <= MAX_FOR_ROUTING]
         many = [
-            csr_array(self._order_of(column, codes[column.name]))
+            # The place of each value in their order, as a column of variance 1 or so.
+            csr_array(
+                column.places(codes[column.name])[:, None]
+                * np.sqrt(12.0 * self._weights[column.name])
+            )
             for column, part in zip(self._categories, categories, strict=True)
             if part.shape[1] > MAX_FOR_ROUTING
         ]
@@ -143,10 +147,6 @@ class Coordinates:
         column_of = np.empty(len(names), dtype=object)
         column_of[:] = names
         return column_of
-
-    def _order_of(self, column, codes):
-        """The place of each value in the order of the values, as a column of variance 1 or so."""
-        return column.places(codes)[:, None] * np.sqrt(12.0 * self._weights[column.name])
 
     def _lines_of(self, numbers):
         """Coordinates of numbers, ranks and dates, and of where these are missing."""

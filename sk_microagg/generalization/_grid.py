@@ -107,7 +107,8 @@ class Grid:
             return multiples
         nearby = _Nearby(rare, counts[~is_shared], self._k)
         places = np.arange(len(rare))
-        for step in _steps_from(first):
+        for place in count():  # `first`, and 2, 5, 10, ... times that
+            step = float(_multiples([_round_number(place)], first)[0])
             if len(places) == 0:
                 break
             below = _multiples_below(rare[places], step)
@@ -185,11 +186,6 @@ def _n_within(numbers: Floats, ends: Floats, step: float) -> Labels:
     """How many of some ascending numbers are up to a step above each end."""
     first, last = (np.searchsorted(numbers, at, side="right") for at in (ends, ends + step))
     return last - first
-
-
-def _steps_from(first: float) -> Iterator[float]:
-    """The first step, and 2, 5, 10, ... times that."""
-    return (float(_multiples([_round_number(place)], first)[0]) for place in count())
 
 
 def _units_of(step: float, k: int) -> Iterator[float]:

@@ -187,8 +187,11 @@ def membership_inference(
     aucs = []
     with threadpool_limits(1):  # The folds are small: threads would only wait for each other.
         for train, test in folds:
-            threshold = _best_threshold(confidence[train], is_member[train])
-            is_confident[test] = confidence[test] >= threshold
+            others, members, thresholds = roc_curve(
+                is_member[train], confidence[train], drop_intermediate=False
+            )
+            # From the best threshold on, members are most frequent, compared with others.
+            is_confident[test] = confidence[test] >= thresholds[np.argmax(members - others)]
             trained = clone(estimator).fit(features[train], is_member[train])
             probability = trained.predict_proba(features[test])[:, 1]
             is_recognized[test] = probability > is_member[train].mean()
@@ -221,12 +224,6 @@ def _make_attack(estimator: Estimator, n_samples: int, seed: int) -> Estimator:
             random_state=seed,
         )
     return own_copy("estimator", estimator, ("fit", "predict_proba"), "None or ")
-
-
-def _best_threshold(confidence: Floats, is_member: Booleans) -> float:
-    """The threshold from which on members are most frequent, compared with others."""
-    others, members, thresholds = roc_curve(is_member, confidence, drop_intermediate=False)
-    return thresholds[np.argmax(members - others)]
 
 
 def _advantage(is_taken_for_member: Booleans, is_member: Booleans) -> float:

@@ -1,7 +1,7 @@
 """Iterated local search."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -224,7 +224,9 @@ class IteratedLocalSearch(SearchRefiner):
         ):
             n_iter += 1
             changed = self._perturb(partition, rng)
-            is_allowed = guards is None or _all_hold(guards, partition, changed)
+            is_allowed = guards is None or all(
+                guards.hold(partition.members_of(group)) for group in changed
+            )
             if is_allowed:
                 descent.run(changed, deadline=deadline)
             if is_allowed and partition.cost < best * (1 - MIN_GAIN_OF_COST):
@@ -259,10 +261,6 @@ class IteratedLocalSearch(SearchRefiner):
         check_count("n_iter_no_change", self.n_iter_no_change, or_none=True)
         check_number("temperature", self.temperature, above=0)
         check_number("acceptance", self.acceptance, at_least=0, at_most=1, or_option="dynamic")
-
-
-def _all_hold(guards: Guards, partition: Partition, groups: Iterable[int]) -> bool:
-    return all(guards.hold(partition.members_of(group)) for group in groups)
 
 
 def dissolve(partition: Partition, n_candidates: int, rng: np.random.RandomState) -> list[int]:

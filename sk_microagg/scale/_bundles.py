@@ -146,7 +146,11 @@ class Summary:
             sum(summary.n_moved for summary in summaries),
             sum(summary.n_iter for summary in summaries),
             _extremes([summary.figures for summary in summaries]),
-            _all_shown([summary.shown for summary in summaries]),
+            # For each column, the codes that some blocks show.
+            tuple(
+                np.unique(np.concatenate(codes))
+                for codes in zip(*(summary.shown for summary in summaries), strict=True)
+            ),
         )
 
 
@@ -237,11 +241,6 @@ def _without(
     weights, cells = weights_of_points(own_points, labels, own_centroids)
     n_moved = groups.n_moved + int(np.sum(cells != labels))
     return replace(groups, scaled_centroids=centroids, weights=weights, n_moved=n_moved)
-
-
-def _all_shown(parts: Iterable[tuple[Array, ...]]) -> tuple[Array, ...]:
-    """The codes that some blocks show, for each column."""
-    return tuple(np.unique(np.concatenate(codes)) for codes in zip(*parts, strict=True))
 
 
 @dataclass(frozen=True)

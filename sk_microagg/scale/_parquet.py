@@ -143,7 +143,8 @@ def read_parquet(path: FilePath) -> Any:
     """
     blocksize = _part_bytes(path)
     frame = dd.read_parquet(fspath(path), blocksize=blocksize)
-    types = {name: dtype for name, dtype in frame.dtypes.items() if _lacks_room(dtype)}
+    plain = {name: dtype for name, dtype in frame.dtypes.items() if isinstance(dtype, np.dtype)}
+    types = {name: dtype for name, dtype in plain.items() if dtype.kind in "biu"}
     incomplete = _with_missing(path, types)
     if not incomplete:
         return frame
@@ -174,10 +175,6 @@ def schema_of(path: FilePath) -> Any:
 def _files_of(path: FilePath) -> Any:
     files, root = url_to_fs(fspath(path))
     return dataset.dataset(root, filesystem=files, format="parquet")
-
-
-def _lacks_room(dtype: Any) -> bool:
-    return isinstance(dtype, np.dtype) and dtype.kind in "biu"
 
 
 def _type_with_room(kind: Any) -> Any:

@@ -138,10 +138,8 @@ class Parts:
     def map(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Make tasks `function(rows, number of the part, *arguments)`, one per part."""
         # Wrapped once, so that they are not sent along with every task.
-        on_rows, function = (
-            dask.delayed(_on_rows, pure=False, traverse=False),
-            dask.delayed(function),
-        )
+        on_rows = dask.delayed(_on_rows, pure=False, traverse=False)
+        function = dask.delayed(function)
         arguments = tuple(dask.delayed(argument, traverse=False) for argument in arguments)
         row_format = dask.delayed(self.format, traverse=False)
         return [

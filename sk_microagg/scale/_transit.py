@@ -104,11 +104,6 @@ def bytes_per_thread() -> float:
     return max(min(shares), 0.0)
 
 
-def bytes_of_workers() -> int:
-    """Bytes that the workers of the current client may hold together; 0 without a client."""
-    return sum(worker["memory_limit"] or 0 for worker in _workers())
-
-
 def _workers() -> list[dict[str, Any]]:
     """What the scheduler knows of each worker; nothing without a client."""
     try:
@@ -139,7 +134,8 @@ def make_shuffle(
     """Make the shuffle that the user wants, or the one that suits the size of the table."""
     check_option("shuffle", shuffle, ("auto", "disk", "memory"))
     n_bytes = n_rows * (n_columns + COLUMNS_ADDED) * 8 * COPIES_IN_MEMORY
-    if shuffle == "memory" or (shuffle == "auto" and n_bytes < bytes_of_workers()):
+    in_memory = sum(worker["memory_limit"] or 0 for worker in _workers())  # 0 without a client
+    if shuffle == "memory" or (shuffle == "auto" and n_bytes < in_memory):
         return MemoryShuffle()
     return DiskShuffle(folder)
 

@@ -52,13 +52,17 @@ def ends_of(cell):
 def limited_to_what_is_shown(X, release):
     """A table with `age` and `income` within the intervals of a release, where there are any.
 
-    Those beyond were released as the root, so the release does not show their range.
+    Those beyond were released as the root, so the release does not show their range. Whole numbers
+    stay whole: an interval of these counts those that it holds.
     """
     X = X.copy()
     for name, cells in zip(X, np.asarray(release, dtype=object).T, strict=True):
         ends = [end for cell in cells for end in ends_of(cell)] if name in ("age", "income") else []
         if ends:
-            X[name] = X[name].clip(min(ends), max(ends))
+            is_whole = (X[name].dropna() % 1 == 0).all()
+            low, high = min(ends), max(ends)
+            low, high = (np.ceil(low), np.floor(high)) if is_whole else (low, high)
+            X[name] = X[name].clip(low, high)
     return X
 
 
