@@ -63,8 +63,8 @@ def demo(options: Namespace) -> None:
 
 def _write_visits(path: str, *, force: bool) -> None:
     """Write the made-up table of the documentation, and print what to do with it."""
+    from sk_microagg._utils._csv import visits_csv
     from sk_microagg._utils._writing import released_file
-    from sk_microagg.datasets._files import visits_csv
     from sk_microagg.files._format import check_target
 
     if not path.lower().endswith(".csv"):

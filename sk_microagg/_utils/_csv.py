@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import chain
 from typing import Any
 
@@ -96,6 +97,11 @@ def read_csv_rows(source: Any, *, sep: str = ",") -> list[list[str]]:
     r"""Read all rows of a CSV file that are not blank."""
     with opened_csv(source, sep=sep) as rows:
         return [row for row in rows if row]
+
+
+def visits_csv() -> bytes:
+    """The made-up table of :func:`~sk_microagg.datasets.load_visits`; it imports nothing heavy."""
+    return (files("sk_microagg") / "datasets" / "tables" / "visits.csv").read_bytes()
 
 
 def source_name(source: Any) -> str:

@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from io import BytesIO
 from numbers import Integral, Real
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from sklearn.datasets import get_data_home
 from sklearn.utils import check_scalar
 
-from sk_microagg._utils._csv import read_csv_rows
+from sk_microagg._utils._csv import read_csv_rows, visits_csv
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import DataFrame, FilePath, Floats
 
@@ -204,8 +203,3 @@ def load_visits() -> DataFrame:
     """
     pandas = import_extra("pandas", "table", "load_visits")
     return pandas.read_csv(BytesIO(visits_csv()))
-
-
-def visits_csv() -> bytes:
-    """The table as the bytes of a CSV file."""
-    return (files("sk_microagg.datasets") / "tables" / "visits.csv").read_bytes()

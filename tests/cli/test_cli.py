@@ -162,14 +162,12 @@ def test_a_bug_is_not_hidden(run, monkeypatch):
 @pytest.mark.slow
 def test_as_a_process(command, tmp_path):
     table = tmp_path / "table.csv"
-    table.write_bytes(b"a,b\n1,2\n3\n")
-    done = subprocess.run(
-        [*command, "anonymize", table, tmp_path / "out.csv"], capture_output=True, text=True
-    )
+    table.write_text("mine")
+    done = subprocess.run([*command, "demo", "--write", table], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == (
-        f"sk-microagg: error: {table}, line 3: a row has 1 cell, but the first row has 2.\n"
+        f"sk-microagg: error: {table} exists: choose another name, or overwrite it with --force.\n"
     )
 
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import pandas as pd
 import pytest
 from terminals import Terminal
 
@@ -79,17 +80,27 @@ def test_the_line_is_gone_after_an_error(terminal, stderr_on_terminal):
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_searching(command, search, tmp_path, terminal):
-    process = subprocess.Popen(
-        [*command, *search, "3600"], stdout=subprocess.PIPE, stderr=terminal.inner
-    )
+def test_ctrl_c_while_searching_for_a_pipe(command, search, patients, tmp_path, terminal):
+    arguments = [*search[:1], "-", "-", *search[3:], "3600"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": terminal.inner}
+    process = subprocess.Popen([*command, *arguments], **pipes)
     try:
+        process.stdin.write(patients.read_bytes().replace(b"\n", b"\r\n"))
+        process.stdin.close()
         terminal.wait_for("information loss")
         process.send_signal(signal.SIGINT)
-        printed, _ = process.communicate(timeout=60)
+        released = process.stdout.read()
+        assert process.wait(60) == 0
     finally:
         process.kill()
-    assert process.returncode == 0
-    assert b"Ctrl-C ended the search early" in printed
+        process.wait()
+        process.stdout.close()
+    assert "Ctrl-C ended the search early" in terminal.text
     assert "Traceback" not in terminal.text
-    assert (tmp_path / "out.csv").exists()
+    # The table is alone on standard output, and its lines end as they did.
+    assert released.startswith(b'"age","note","town","height","weight"\r\n')
+    (tmp_path / "out.csv").write_bytes(released)
+    release = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)
+    table = pd.read_csv(patients, dtype=str, keep_default_na=False)
+    assert release["note"].tolist() == table["note"].str.replace("\n", "\r\n").tolist()
+    assert release.groupby(["age", "town", "height", "weight"]).size().min() >= 5

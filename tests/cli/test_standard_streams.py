@@ -2,7 +2,6 @@
 
 import io
 import json
-import subprocess
 import sys
 
 import pytest
@@ -34,15 +33,6 @@ def test_quiet(run, stdin):
     stdin(TABLE)
     outcome = run("anonymize", "-", "-", "-k", 4, "--quiet")
     assert (outcome.code, outcome.out.encode(), outcome.err) == (0, TABLE, "")
-
-
-@pytest.mark.slow
-def test_a_pipe_in_another_process(command):
-    done = subprocess.run(
-        [*command, "anonymize", "-", "-", "-k", "4"], input=TABLE, capture_output=True
-    )
-    assert (done.returncode, done.stdout) == (0, TABLE)
-    assert done.stderr.startswith(b"records           8\n")
 
 
 def test_a_file_on_one_side(run, stdin, write, tmp_path):
