@@ -1,11 +1,7 @@
 """Those who cannot read the table cannot read its release, drafts or report."""
 
 import os
-import signal
 import stat
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -175,28 +171,3 @@ def test_drafts_are_private(tmp_path):
     assert mode_of(tmp_path / "folder") == 0o777
     assert mode_of(TemporaryFolder(tmp_path, "rows-").path) == 0o700
     assert sorted(path.name for path in tmp_path.glob(".*")) == []
-
-
-@pytest.mark.slow
-def test_what_a_killed_process_leaves_is_private(tmp_path):
-    pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-    table = pd.DataFrame(np.random.default_rng(0).normal(size=(20_000, 6)), columns=list("abcdef"))
-    table.to_parquet(tmp_path / "in.parquet")
-    (tmp_path / "tmp").mkdir()
-    arguments = ["anonymize", "in.parquet", "out", "--engine", "dask"]
-    os.umask(0)
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "sk_microagg", *arguments],
-        cwd=tmp_path,
-        env=os.environ | {"TMPDIR": str(tmp_path / "tmp")},
-    )
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("tmp/rows-*/rows-*")) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait(60) == -signal.SIGKILL
-    left = [*(tmp_path / "tmp").iterdir(), *tmp_path.glob(".out.*")]
-    assert {path.name.split("-")[0].split(".")[0] for path in left} >= {"rows", "release", ""}
-    for path in left:
-        assert mode_of(path) == 0o700
-        assert {mode_of(inside) for inside in path.rglob("*")} <= {0o600}

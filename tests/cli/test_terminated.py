@@ -1,7 +1,11 @@
-"""A batch system ends the process, or its terminal is closed: no row stays on disk."""
+"""A batch system ends the process, or its terminal is closed: no row stays on disk.
+
+Until then nobody else can read the rows.
+"""
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -49,10 +53,25 @@ def is_clean(folder):
     ]
 
 
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
 @pytest.mark.slow
-def test_rows_on_their_way_are_removed(start, tmp_path):
+def test_rows_on_their_way_are_private_and_removed(start, tmp_path):
+    before = os.umask(0)
     process = start([*COMMAND, *ON_DASK])
+    os.umask(before)
     assert not is_clean(tmp_path)
+    # What it leaves if it is killed now.
+    process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)
+    left = [*(tmp_path / "temporary").iterdir(), *tmp_path.glob(".out.*")]
+    assert {path.name.split("-")[0].split(".")[0] for path in left} >= {"rows", "release", ""}
+    for path in left:
+        assert mode_of(path) == 0o700
+        assert {mode_of(inside) for inside in path.rglob("*")} <= {0o600}
+    process.send_signal(signal.SIGCONT)
     for _ in range(3):  # Some send it again and again.
         process.send_signal(signal.SIGTERM)
         time.sleep(0.01)
