@@ -166,8 +166,12 @@ def test_a_release_that_cannot_be_renamed_leaves_the_old_state(tmp_path, years, 
 # each in a folder of that name. Prints the first number that is not reached.
 KILLED = """
 import os, sys
+import pyarrow.dataset, pyarrow.pandas_compat  # else each of the processes imports them
+from sk_microagg import ReleaseSeries
+from sk_microagg.refiners import _auto
 from sk_microagg.release import release_file
 
+_auto.MAX_STEPS_PER_RECORD = _auto.MIN_STEPS_PER_RECORD  # how good groups are does not matter
 calls = steps = 0
 
 def counted(function):

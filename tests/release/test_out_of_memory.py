@@ -97,7 +97,6 @@ def patients(tmp_path):
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
         {
             "categorical": ["zip"],
             "column_weights": {"age": 3, "town": 0.5},
