@@ -1,7 +1,6 @@
 """DaskTableAggregator on workers that are processes of their own, some of which are killed."""
 
 import gc
-import multiprocessing
 import os
 import signal
 import sys
@@ -56,20 +55,8 @@ def release_of_threads(X, new):
     return run(X, new, sample_size=1000, shuffle="disk")
 
 
-@pytest.fixture(scope="module")
-def fork_workers():
-    """Workers are forks of a process that has imported what each would import anew."""
-    if sys.platform == "win32":  # no forks
-        yield
-        return
-    multiprocessing.set_forkserver_preload(["distributed.nanny", "sk_microagg.scale._dask"])
-    multiprocessing.forkserver.ensure_running()
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
-        yield
-
-
 @pytest.fixture(name="cluster", scope="module")
-def start_two_workers(threads, fork_workers):
+def start_two_workers(threads):
     # A killed worker may take longer to come back than a cluster waits for it, on a busy machine.
     patience = dask.config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"})
     with patience, start(n_workers=2) as cluster, distributed.Client(cluster) as client:
