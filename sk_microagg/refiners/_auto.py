@@ -28,7 +28,7 @@ FEW_STEPS = 2_000_000
 # closely.
 MANY_RECORDS = 10_000
 STEPS_OF_MANY = 400
-STEPS_OF_MANY_WIDE = 500  # From COLUMNS_OF_WIDE on, where groups take more time to settle.
+STEPS_OF_MANY_WIDE = 450  # From COLUMNS_OF_WIDE on, where groups take more time to settle.
 COLUMNS_OF_WIDE = 8
 NEIGHBORS_OF_MANY = 10
 SCHEDULE_OF_MANY = Schedule(base_effort=0.1)
@@ -57,7 +57,7 @@ class Auto(SearchRefiner):
     """Anneal for a short time, then exchange records until the partition is a power diagram.
 
     This is the default refiner. It takes up to 2000 random steps per record, and from 10 000
-    records on 400, or 500 with 8 to 19 columns, or 200 with more columns or codes; under
+    records on 400, or 450 with 8 to 19 columns, or 200 with more columns or codes; under
     constraints beyond k at least 200, twice as many as without where records are few, and 100 if a
     constraint is written in Python. Under others, up to 5000 records are annealed twice, and the
     better result is kept. The loss is lower than that of :class:`Exchange` alone, often by 5 to
