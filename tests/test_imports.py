@@ -65,6 +65,8 @@ assert {*sk_microagg.__all__, "builders"} <= {*dir(sk_microagg)}
 assert sk_microagg.builders.MDAV and "sk_microagg.metrics" not in sys.modules
 import sk_microagg.metrics
 assert sk_microagg.metrics.sse
+import sk_microagg.plotting, sk_microagg.report
+assert not {"jinja2", "matplotlib"} & {*sys.modules}
 from sk_microagg import *
 assert MicroAggregator is sk_microagg.MicroAggregator and sk_microagg.__version__ == __version__
 print("done", file=sys.stderr)

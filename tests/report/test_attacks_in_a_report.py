@@ -13,7 +13,7 @@ from sk_microagg.metrics._pairs import Pair
 from sk_microagg.privacy import LDiversity
 from sk_microagg.report import _attacks, _facts, make_report
 
-pytestmark = pytest.mark.usefixtures("few_steps", "no_pictures", "same_draws")
+pytestmark = pytest.mark.usefixtures("few_steps", "small_attacks", "no_pictures", "same_draws")
 
 K = 5
 

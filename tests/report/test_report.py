@@ -1,6 +1,5 @@
 import os
 import re
-import subprocess
 import sys
 
 import dask.dataframe as dd
@@ -483,15 +482,3 @@ def test_a_dependency_is_missing(path, searched, release, monkeypatch, module):
     with pytest.raises(ImportError, match=message):
         make_report(searched, PATIENTS, release).save(path)
     assert not path.exists()
-
-
-@pytest.mark.slow
-def test_dependencies_are_not_imported_before_they_are_needed():
-    code = (
-        "import sys, sk_microagg.plotting, sk_microagg.report; "
-        "print(bool({'matplotlib', 'jinja2'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "False"
