@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import anonymity_level, information_loss, sse
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 BUILDERS = ["mdav", "cbfs", "tfrp", "gsms", "dbfs", "path_optimal"]
 every_builder = in_one_case("builder", BUILDERS)
 TRAINING_DATA = "transform was given the training data"

@@ -28,6 +28,8 @@ from sk_microagg._utils._statistics import coarse_moments
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import anonymity_level
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 SCALERS = {
     "standard": StandardScaler(),
     "none": None,

@@ -1,6 +1,8 @@
 """MicroAggregator with strata, and errors of all three roles of records."""
 
 import warnings
+from copy import copy
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -8,10 +10,13 @@ import pytest
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.partition import canonical
+from tables.numbers import in_units
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.privacy import Constraint, LDiversity, TCloseness
+
+pytestmark = pytest.mark.usefixtures("few_steps")
 
 REGIONS = np.array(["north", "south"] * 150 + ["west"] * 100)
 AGES = np.random.default_rng(0).integers(20, 90, 400)
@@ -120,13 +125,18 @@ SMALL_STRATUM = (
 )
 
 
+@cache
+def fitted_once():
+    return MicroAggregator(4, refiner=None).fit(in_units(n=40))
+
+
 def assert_fails(aggregator, X, error, message, **given):
     """Fitting raises, by any method, and leaves nothing behind, or what was there before."""
     for fit in (aggregator.fit, aggregator.fit_transform, aggregator.fit_predict):
         with pytest.raises(error, match=message):
             fit(X, **given)
     assert not [name for name in vars(aggregator) if name.endswith("_") or name.startswith("_")]
-    fitted = MicroAggregator(4).fit(X)
+    fitted = copy(fitted_once())
     before = dict(vars(fitted))
     fitted.set_params(**aggregator.get_params(deep=False))
     with pytest.raises(error, match=message):

@@ -86,7 +86,8 @@ def test_who_falls_among_identical_records(n_values):
 
 
 @pytest.mark.slow_but_first
-@pytest.mark.parametrize("refiner", [Exchange(), Annealing(max_iter=50_000), ["exchange", "auto"]])
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("refiner", [Exchange(), Annealing(max_iter=20_000), ["exchange", "auto"]])
 @pytest.mark.parametrize("d", [2, 10])
 def test_weights_from_an_exchange_are_exact_where_others_are(refiner, d, monkeypatch):
     used = []

@@ -16,6 +16,7 @@ from sk_microagg._model._router import Router
 
 every_table = pytest.mark.parametrize("table", TABLES)
 some_blocks = given(
+    table=st.sampled_from(sorted(TABLES)),
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 90),
     d=st.integers(1, 4),
@@ -46,8 +47,7 @@ def four_blocks():
 # Blocks of the training records
 
 
-@in_one_case("table", TABLES)
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=60)
 @some_blocks
 def test_same_blocks_as_the_oracle(table, seed, n, d, block_size, smallest, k):
     X = draw(table, seed, n, d)
@@ -60,8 +60,7 @@ def test_same_blocks_as_the_oracle(table, seed, n, d, block_size, smallest, k):
 
 
 @pytest.mark.slow
-@in_one_case("table", TABLES)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=100)
 @some_blocks
 def test_blocks_are_neither_too_small_nor_larger_than_necessary(
     table, seed, n, d, block_size, smallest, k
@@ -79,8 +78,7 @@ def test_blocks_are_neither_too_small_nor_larger_than_necessary(
 
 
 @pytest.mark.slow
-@in_one_case("table", TABLES)
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=50)
 @some_blocks
 def test_equal_records_are_in_one_block(table, seed, n, d, block_size, smallest, k):
     X = draw(table, seed, n, d)

@@ -32,19 +32,16 @@ def least_squared_errors(tables, k):
         groups += [sum(1 << int(record) for record in group) for group in members]
         costs.append(squared_errors_of(tables, members))
     costs = np.hstack(costs)
-    by_lowest = [[] for _ in range(n)]
-    for number, group in enumerate(groups):
-        by_lowest[(group & -group).bit_length() - 1].append((group, number))
-    least = {0: np.zeros(len(tables))}
+    groups = np.array(groups)
+    by_lowest = [np.flatnonzero((groups & -groups) == 1 << record) for record in range(n)]
+    least = np.full((1 << n, len(tables)), np.inf)
+    least[0] = 0.0
     for subset in range(1, 1 << n):
-        totals = [
-            least[subset ^ group] + costs[:, number]
-            for group, number in by_lowest[(subset & -subset).bit_length() - 1]
-            if group & subset == group and subset ^ group in least
-        ]
-        if totals:
-            least[subset] = np.min(totals, axis=0)
-    return least[(1 << n) - 1]
+        numbers = by_lowest[(subset & -subset).bit_length() - 1]
+        numbers = numbers[groups[numbers] & subset == groups[numbers]]
+        totals = least[subset ^ groups[numbers]] + costs[:, numbers].T
+        least[subset] = totals.min(axis=0, initial=np.inf)
+    return least[-1]
 
 
 def value_of_program(X, k):

@@ -41,7 +41,7 @@ TABLES = {
 @in_one_case("table", TABLES)
 @in_one_case("column_of", [[0, 1, 2, 3], [0, 1, 0, 2], [0, 0, 0, 0]])
 def test_slopes_are_those_of_the_oracle(table, column_of, monkeypatch):
-    monkeypatch.setattr(_target_scaler, "EXCHANGES", (60, 60))
+    monkeypatch.setattr(_target_scaler, "EXCHANGES", (30, 30))
     points, column_of = TABLES[table](np.random.default_rng(0)), np.array(column_of)
     expected = oracle.slopes(MODELS, points, column_of, seeded())
     assert_allclose(slopes(MODELS, points, column_of, seeded()), expected, rtol=1e-9)
@@ -100,7 +100,7 @@ def test_the_number_of_predictions_is_limited(n_columns, n_coordinates, monkeypa
         given.append(len(X))
         return X[:, 0]
 
-    points = np.random.default_rng(0).normal(size=(700, n_coordinates))
+    points = np.random.default_rng(0).normal(size=(300, n_coordinates))
     column_of = np.minimum(np.arange(n_coordinates), n_columns - 1)
     found = slopes([predict, lambda X: X[:, 0]], points, column_of, seeded())
     fewest, most = _target_scaler.EXCHANGES
