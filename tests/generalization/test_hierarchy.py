@@ -87,7 +87,7 @@ shapes = st.lists(
 
 
 @pytest.mark.slow
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(shapes, st.data())
 def test_a_tree_does_not_depend_on_the_form_it_is_given_in(shape, data):
     tree = named(shape, count())
@@ -119,7 +119,7 @@ def paths_with_few_labels(draw):
 
 
 @pytest.mark.slow
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(paths_with_few_labels(), st.data())
 def test_nodes_with_one_label_in_several_places_are_distinct(rows, data):
     hierarchy = Hierarchy.from_paths(rows)
@@ -129,7 +129,7 @@ def test_nodes_with_one_label_in_several_places_are_distinct(rows, data):
 
 
 @pytest.mark.slow
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(paths_with_few_labels())
 def test_leaves_below_any_node_are_adjacent(rows):
     leaves = Hierarchy.from_paths(rows).leaves

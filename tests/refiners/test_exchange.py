@@ -114,7 +114,7 @@ def test_the_best_partner_of_a_record_is_found_among_all():
 @pytest.mark.slow
 def test_swaps_of_far_records_lower_the_loss_in_many_columns(monkeypatch):
     monkeypatch.setattr(_exchange, "RECORDS_FOR_NEIGHBORS", 500)
-    X = np.random.default_rng(0).normal(size=(1500, 40))
+    X = np.random.default_rng(0).normal(size=(800, 40))
     labels = MDAV().build(X, 3)
     refined, _, is_diagram = exchange(X, labels, 3)
     assert is_diagram

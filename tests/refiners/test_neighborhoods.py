@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import in_one_case
 from scipy.spatial.distance import cdist
 from tables.numbers import TABLES
 
@@ -26,7 +25,11 @@ def few_points(rng, n, d):
 ALL_TABLES = {**TABLES, "few_points": few_points}
 
 some_table = given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(2, 150), d=st.integers(1, 5), k=st.integers(1, 12)
+    table=st.sampled_from(sorted(ALL_TABLES)),
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 150),
+    d=st.integers(1, 5),
+    k=st.integers(1, 12),
 )
 
 
@@ -35,8 +38,7 @@ def all_equal(X):
 
 
 @pytest.mark.slow
-@in_one_case("table", ALL_TABLES)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=100)
 @some_table
 def test_neighbors_are_other_records_and_rows_are_complete(table, seed, n, d, k):
     X, k = ALL_TABLES[table](np.random.default_rng(seed), n, d), min(k, n)
@@ -62,8 +64,7 @@ def test_neighbors_are_other_records_and_rows_are_complete(table, seed, n, d, k)
 
 
 @pytest.mark.slow
-@in_one_case("table", ALL_TABLES)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=100)
 @some_table
 def test_scales_are_distances_to_the_nearest_other_points(table, seed, n, d, k):
     X, k = ALL_TABLES[table](np.random.default_rng(seed), n, d), min(k, n)
@@ -82,8 +83,7 @@ def test_scales_are_distances_to_the_nearest_other_points(table, seed, n, d, k):
     np.testing.assert_allclose(found.scales, squared.mean(axis=1), rtol=1e-9)
 
 
-@in_one_case("table", ALL_TABLES)
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=50)
 @some_table
 def test_labels_of_the_table_and_of_the_search_are_each_others_inverse(table, seed, n, d, k):
     rng = np.random.default_rng(seed)
@@ -96,8 +96,7 @@ def test_labels_of_the_table_and_of_the_search_are_each_others_inverse(table, se
 
 
 @pytest.mark.slow
-@in_one_case("table", ALL_TABLES)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=100)
 @some_table
 def test_among_some_records_neighbors_are_their_own_and_scales_those_of_all(table, seed, n, d, k):
     rng, k = np.random.default_rng(seed), min(k, n)

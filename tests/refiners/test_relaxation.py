@@ -1,3 +1,4 @@
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -26,6 +27,12 @@ def solved(X, k, groups=()):
         if not relaxation.is_settled:
             relaxation.advance(Deadline())
     return relaxation
+
+
+@cache
+def solved_table(table, n, k):
+    X = TABLES[table](np.random.default_rng(n), n, 2)
+    return X, solved(X, k)
 
 
 def bound_of(relaxation):
@@ -129,8 +136,7 @@ def test_promising_groups_have_small_reduced_costs():
 @in_one_case("table", DIFFERING)
 @in_one_case(("n", "k"), [(8, 4), (9, 2), (23, 3), (40, 4)])
 def test_rounding_gives_partitions(table, n, k):
-    X = TABLES[table](np.random.default_rng(n), n, 2)
-    relaxation = solved(X, k)
+    X, relaxation = solved_table(table, n, k)
     random_state = np.random.RandomState(0)
     preferred = members_of_all(MDAV().build(X, k))
     for groups in ((), preferred, preferred):
@@ -174,8 +180,7 @@ def test_if_no_column_is_used_preferred_groups_are_the_result():
 @in_one_case("table", DIFFERING)
 @in_one_case(("n", "k"), [(8, 4), (9, 2), (23, 3), (40, 4)])
 def test_decided_groups_are_those_that_are_used_most(table, n, k):
-    X = TABLES[table](np.random.default_rng(n), n, 2)
-    relaxation = solved(X, k)
+    _, relaxation = solved_table(table, n, k)
     labels, undecided = relaxation.decided(0.8)
     assert np.bincount(labels).min() >= k
     pool = relaxation.pool

@@ -57,7 +57,7 @@ def test_some_refiners_keep_rules_and_some_do_not():
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=45)
 @given(
     name=st.sampled_from(KEEPING),
     seed=st.integers(0, 2**32 - 1),

@@ -13,6 +13,8 @@ from sk_microagg.cli import main
 from sk_microagg.metrics import homogeneity
 from sk_microagg.privacy import LDiversity
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 ALIKE = [
     ["yes", "YES"],
     ["P7", "p7"],
