@@ -85,9 +85,9 @@ def level_of(release, names=COLUMNS):
 
 
 @pytest.mark.slow
-@by_turns(block_size=[None, 100])
+@by_turns(block_size=[None, 80])
 def test_the_release_is_that_of_table_aggregator(shuffle, block_size):
-    table = draw(400)
+    table = draw(240)
     parameters = {"k": 4, "block_size": block_size, "column_weights": {"age": 3, "town": 0.5}}
     on_dask = DaskTableAggregator(quasi_identifiers=COLUMNS, shuffle=shuffle, **parameters)
     X = dd.from_pandas(table, npartitions=3)
@@ -137,7 +137,7 @@ def test_a_model_does_not_tell_the_only_known_value_of_a_group(tmp_path):
 
 @pytest.mark.slow
 def test_roles():
-    table = draw(400)
+    table = draw(240)
     roles = {"sensitive": "illness", "strata": "region", "unit": "person"}
     parameters = {"k": 4, "privacy": LDiversity(2), "refiner": "local_search", "random_state": 0}
     X = dd.from_pandas(table, npartitions=3)
@@ -166,9 +166,9 @@ def of_few_people(n, seed=0):
 @pytest.mark.slow
 @every_shuffle
 def test_people_with_several_rows(shuffle, tmp_path):
-    table = of_few_people(400)
-    parameters = {"k": 4, "block_size": 100}
-    X = dd.from_pandas(table, npartitions=5)
+    table = of_few_people(240)
+    parameters = {"k": 4, "block_size": 80}
+    X = dd.from_pandas(table, npartitions=3)
     on_dask = DaskTableAggregator(
         quasi_identifiers=COLUMNS, shuffle=shuffle, folder=tmp_path, **parameters, unit="person"
     )
@@ -293,8 +293,8 @@ def test_an_ordinal_without_any_shared_value():
 
 @pytest.mark.slow
 def test_a_larger_table(tmp_path):
-    table = draw(2000)
-    table.to_parquet(tmp_path / "table.parquet", row_group_size=500)
+    table = draw(1200)
+    table.to_parquet(tmp_path / "table.parquet", row_group_size=400)
     parameters = {"k": 4, "block_size": 400, "sample_size": 1000, "refiner": "exchange"}
     releases = []
     for shuffle in ("disk", "memory"):

@@ -94,8 +94,8 @@ def test_the_release_is_that_in_memory(name, small_bundles):
 @pytest.mark.slow
 @every_shuffle
 def test_a_sample_of_a_larger_table(tmp_path, shuffle, small_bundles):
-    table = draw(3000)
-    table.to_parquet(tmp_path / "table.parquet", row_group_size=700)
+    table = draw(1500)
+    table.to_parquet(tmp_path / "table.parquet", row_group_size=400)
     model = DaskTableAggregator(
         4,
         quasi_identifiers=NAMES,
@@ -103,7 +103,7 @@ def test_a_sample_of_a_larger_table(tmp_path, shuffle, small_bundles):
         privacy=AMOUNTS,
         decimals=None,
         sample_size=1000,
-        block_size=500,
+        block_size=250,
         refiner=None,
         shuffle=shuffle,
         folder=tmp_path / "model",

@@ -100,18 +100,18 @@ def test_the_release_is_that_in_memory(visits, V, name, block_size, shuffle, sma
 
 @pytest.mark.slow
 def test_a_sample_of_a_larger_table(small_bundles):
-    visits = with_roles(draw(3000))
+    visits = with_roles(draw(1500))
     aggregator = DaskTableAggregator(
         4,
         quasi_identifiers=NAMES,
         privacy=[LDiversity(3, column="illness"), TCloseness(0.25, column="cost")],
         sample_size=1000,
-        block_size=500,
+        block_size=250,
         refiner="local_search",
         sensitive=ROLES,
         unit="patient",
     )
-    V = from_pandas(visits, npartitions=4)
+    V = from_pandas(visits, npartitions=3)
     release = aggregator.fit_transform(V).compute()
     assert aggregator.n_blocks_ > 2
     assert units_per_group(release[NAMES], visits["patient"]) >= 4

@@ -110,7 +110,7 @@ def with_sizes(sizes, seed=0):
 @pytest.mark.slow
 def test_strata_of_very_different_sizes_in_a_sample(small_bundles):
     # The sample has few rows of the small strata, or none.
-    table = with_sizes([2200, 700, 90, 4, 6])
+    table = with_sizes([1100, 300, 90, 4, 6])
     X = from_pandas(table, npartitions=4)
     releases = []
     for shuffle in ("disk", "memory"):
@@ -118,13 +118,13 @@ def test_strata_of_very_different_sizes_in_a_sample(small_bundles):
             4,
             quasi_identifiers=NAMES,
             sample_size=1000,
-            block_size=300,
+            block_size=150,
             refiner="exchange",
             shuffle=shuffle,
             strata="stratum",
         )
         releases.append(aggregator.fit_transform(X).compute())
-        assert aggregator.block_sizes_.sum() == aggregator.group_sizes_.sum() == 3000
+        assert aggregator.block_sizes_.sum() == aggregator.group_sizes_.sum() == 1500
         assert aggregator.n_blocks_ > 10
     pd.testing.assert_frame_equal(*releases)
     check_groups(releases[0], table[["stratum"]], 4)
@@ -136,19 +136,19 @@ def test_strata_of_very_different_sizes_in_a_sample(small_bundles):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.release)])
 def test_everything_together_in_a_sample(seed, small_bundles):
-    table = in_strata(4000, seed)
+    table = in_strata(2000, seed)
     strata = ["region", "band"]
     aggregator = DaskTableAggregator(
         4,
         quasi_identifiers=NAMES,
         privacy=[LDiversity(2, column="illness"), TCloseness(0.3, column="illness")],
         sample_size=1000,
-        block_size=300,
+        block_size=150,
         refiner="local_search",
         strata=strata,
         **ROLES,
     )
-    X = from_pandas(table, npartitions=5)
+    X = from_pandas(table, npartitions=3)
     release = aggregator.fit_transform(X).compute()
     assert aggregator.n_blocks_ > 12
     groups = check_groups(release, table[strata], 4)
@@ -162,15 +162,15 @@ def test_everything_together_in_a_sample(seed, small_bundles):
 
 @pytest.mark.slow
 def test_a_stratum_of_which_the_sample_has_no_row():
-    table = with_sizes([2996, 4])
+    table = with_sizes([1496, 4])
     # Its rows are the last ones that the sample would take.
-    keys = np.concatenate([np.random.default_rng([0, part]).random(1000) for part in range(3)])
-    table["stratum"] = np.where(np.argsort(np.argsort(keys)) < 2996, "large", "small")
+    keys = np.concatenate([np.random.default_rng([0, part]).random(500) for part in range(3)])
+    table["stratum"] = np.where(np.argsort(np.argsort(keys)) < 1496, "large", "small")
     X = from_pandas(table, npartitions=3)
     aggregator = DaskTableAggregator(
         4, quasi_identifiers=NAMES, sample_size=1000, refiner="exchange", strata="stratum"
     )
-    assert X.map_partitions(len).compute().tolist() == [1000] * 3
+    assert X.map_partitions(len).compute().tolist() == [500] * 3
     release = aggregator.fit_transform(X).compute()
     check_groups(release, table[["stratum"]], 4)
     assert 4 in aggregator.block_sizes_
