@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from marks import in_one_case
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import FunctionTransformer, PowerTransformer, QuantileTransformer
@@ -16,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, PowerTransformer, Quantil
 from sk_microagg import MicroAggregator
 from sk_microagg._model._power import near_walls, nearest_cells
 from sk_microagg.metrics import anonymity_level
-from sk_microagg.refiners import IteratedLocalSearch
+from sk_microagg.refiners import Annealing, IteratedLocalSearch
 
 TOYS = {
     "breast_cancer": load_breast_cancer,
@@ -26,6 +27,9 @@ TOYS = {
 }
 every_k = pytest.mark.parametrize("k", [2, 3, 5, 10])
 TRAINING_DATA = "transform was given the training data"
+
+# Any number of steps of annealing ends with the same exchange, which makes transform exact.
+pytestmark = pytest.mark.usefixtures("few_steps")
 
 
 def load_reference(folder, name):
@@ -192,8 +196,9 @@ def test_a_partition_that_is_no_power_diagram_gets_the_nearest_centroid(refiner)
 @in_one_case("offset", [1e6, 1.7e12])
 def test_large_offsets_do_no_harm(offset):
     X = np.random.default_rng(5).normal(size=(200, 3))
-    plain = MicroAggregator(k=3, scaler=None).fit(X)
-    moved = MicroAggregator(k=3, scaler=None).fit(X + offset)
+    aggregator = MicroAggregator(k=3, scaler=None, refiner=Annealing(max_iter=400_000))
+    plain = clone(aggregator).fit(X)
+    moved = aggregator.fit(X + offset)
     assert moved.information_loss_ < 1.05 * plain.information_loss_
     assert moved.group_sizes_.max() < 6
 

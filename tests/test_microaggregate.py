@@ -38,6 +38,7 @@ REFINERS = {
     "iterated_local_search": IteratedLocalSearch(),
 }
 every_builder = in_one_case("name", BUILDERS)
+pytestmark = pytest.mark.usefixtures("few_steps")
 
 
 @pytest.fixture(name="X")
@@ -72,6 +73,7 @@ def test_name_and_object_give_the_labels_of_the_builder(X, name):
 @pytest.mark.slow
 @in_one_case("name", REFINERS)
 def test_name_object_and_list_give_the_labels_of_the_refiner(X, name):
+    X = X[:30]  # Five iterated local searches take long with more.
     refined = REFINERS[name].refine(X, MDAV().build(X, 4), 4, random_state=0)
     for refiner in (name, REFINERS[name], [name], [REFINERS[name]]):
         labels = microaggregate(X, 4, refiner=refiner, random_state=0)

@@ -30,6 +30,7 @@ from sk_microagg.privacy import LDiversity
 
 COLUMNS = ["age", "income", "share"]
 UNITS = [10.0, 2000.0, 0.05]
+pytestmark = pytest.mark.usefixtures("few_steps")
 
 
 def draw(n, seed):
