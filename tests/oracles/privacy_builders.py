@@ -14,11 +14,11 @@ def shortfall(rules, members):
 def merge(X, labels, rules):
     """Soria-Comas et al. 2015, algorithm 1: the worst group and its nearest one, until none is."""
     groups = groups_of(labels)
+    missing = [shortfall(rules, members) for members in groups]
     while True:
         # Groups without members have been merged into others.
         alive = [number for number, members in enumerate(groups) if len(members)]
-        missing = {number: shortfall(rules, groups[number]) for number in alive}
-        if not any(missing.values()):
+        if not any(missing[number] for number in alive):
             return labels_of(groups)
         worst = min(alive, key=lambda number: (-missing[number], len(groups[number]), number))
         others = [number for number in alive if number != worst]
@@ -28,6 +28,7 @@ def merge(X, labels, rules):
         kept, emptied = sorted(pair, key=lambda number: (-len(groups[number]), number))
         groups[kept] = np.sort(np.concatenate([groups[kept], groups[emptied]]))
         groups[emptied] = groups[emptied][:0]
+        missing[kept] = shortfall(rules, groups[kept])
 
 
 def k_anonymity_first(X, k, rules):
