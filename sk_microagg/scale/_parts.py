@@ -96,7 +96,7 @@ class RowFormat:
     def encode(self, frame: DataFrame) -> Floats:
         if not len(frame):
             return self.no_rows()
-        records = self.coding.encode(frame[self.columns])
+        records = self.coding.encode(frame)
         if not self.constraints.width:
             return records
         return np.column_stack([records, self.constraints.encode(frame)])
