@@ -38,7 +38,7 @@ PUBLIC = {
 
 # A case per folder, which are of about the same length: modules have few examples each.
 @pytest.mark.slow_but_first
-@pytest.mark.usefixtures("facts_only")
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_docstrings(folder):
     failed = [
