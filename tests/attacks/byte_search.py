@@ -24,17 +24,23 @@ def found_in(content, numbers):
     texts = set(re.findall(rb"[-+.0-9e]+", content))
     hits = [not {*_as_text(number)}.isdisjoint(texts) for number in numbers.tolist()]
     few = np.random.default_rng(0).permutation(numbers)[:MOST_SHORT]
+    windows = {size: windows_of(content, size) for size in (4, 8)}
     for kind, sought in (("f8", numbers), ("i8", numbers), ("f4", few), ("i4", few)):
         can_be = sought == np.floor(sought) if kind[0] == "i" else np.isfinite(sought)
         largest = np.finfo(kind).max if kind[0] == "f" else np.iinfo(kind).max
         sought = sought[can_be & (np.abs(sought) < largest)]
         size = int(kind[1])
-        windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(content, "u1"), size)
-        windows = np.ascontiguousarray(windows).view(f"u{size}").ravel()
         for order in "<>":
             codes = sought.astype(order + kind).view(f"<u{size}")
-            hits |= np.isin(numbers, sought[np.isin(codes, windows)])
+            places = np.searchsorted(windows[size], codes).clip(max=len(windows[size]) - 1)
+            hits |= np.isin(numbers, sought[windows[size][places] == codes])
     return {*numbers[hits].tolist()}
+
+
+def windows_of(content, size):
+    """All that so many bytes next to each other are as an integer, in ascending order."""
+    windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(content, "u1"), size)
+    return np.sort(np.ascontiguousarray(windows).view(f"<u{size}").ravel())
 
 
 def _as_text(number):

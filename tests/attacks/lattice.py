@@ -70,11 +70,13 @@ def lattice(diagrams):
             others = np.argsort(squared[cell] - weights)
             others = others[others != cell][:N_NEAR]
             # Only points inside all walls count. Products, which round the last digits, say which
-            # may be.
+            # may be: first those of the nearest walls, outside of which most points are.
             rivals = centroids[others]
             level = (rivals**2).sum(axis=1) - weights[others] - (center**2).sum() + weights[cell]
-            may_be = ((center - rivals) @ scaled.T > -level[:, None] / 2 - 1e-6).all(axis=0)
-            points, scaled = points[may_be], scaled[may_be]
+            for walls in (slice(3), slice(3, None)):
+                products = (center - rivals[walls]) @ scaled.T
+                may_be = (products > -level[walls, None] / 2 - 1e-6).all(axis=0)
+                points, scaled = points[may_be], scaled[may_be]
             own = ((scaled - center) ** 2).sum(axis=1) - weights[cell]
             rivals = ((scaled[:, None] - rivals) ** 2).sum(axis=2) - weights[others]
             slacks = (rivals - own[:, None]).min(axis=1, initial=np.inf)
@@ -112,12 +114,14 @@ def best_slab(slacks, hits):
 
     The attacker is given the best t, which nobody could know.
     """
-    best = 0.0
-    for t in np.geomspace(1e-8, 1, 150):
-        claimed = (slacks >= t) & (slacks <= 1.5 * t)
-        if claimed.sum() >= FEWEST_CLAIMS:
-            best = max(best, hits[claimed].mean())
-    return best
+    order = np.argsort(slacks)
+    n_hits = np.concatenate([[0], np.cumsum(hits[order])])
+    t = np.geomspace(1e-8, 1, 150)
+    starts = np.searchsorted(slacks[order], t, side="left")
+    ends = np.searchsorted(slacks[order], 1.5 * t, side="right")
+    is_enough = ends - starts >= FEWEST_CLAIMS
+    shares = (n_hits[ends] - n_hits[starts])[is_enough] / (ends - starts)[is_enough]
+    return shares.max(initial=0.0)
 
 
 def precisions(diagrams, X, *others):
