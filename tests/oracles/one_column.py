@@ -18,6 +18,8 @@ class ExactRuns:
         scale = lcm(*(value.denominator for row in rows for value in row))
         unit = gcd(*(int(value * scale) for row in rows for value in row)) or 1
         self.square_of_unit = Fraction(unit, scale) ** 2
+        # Errors are integers in this part of a square unit: they are divided by lengths of runs.
+        self.part = lcm(*range(1, len(rows) + 1))
         self.sums = [[0] * len(rows[0])]
         self.squares = [0]
         for row in rows:
@@ -27,22 +29,28 @@ class ExactRuns:
 
     def error(self, start, end):
         """Squared error of the records from `start` to `end` - 1."""
+        return self._exact(self._in_parts(start, end))
+
+    def _in_parts(self, start, end):
         sums = zip(self.sums[start], self.sums[end], strict=True)
         length = sum((b - a) ** 2 for a, b in sums)
         squares = self.squares[end] - self.squares[start]
-        return self.square_of_unit * (squares - Fraction(length, end - start))
+        return squares * self.part - length * (self.part // (end - start))
+
+    def _exact(self, n_parts):
+        return self.square_of_unit * Fraction(n_parts, self.part)
 
     def least(self, k):
         """Squared error of the best division into runs of at least `k` records."""
         n_records = len(self.squares) - 1
-        least = [Fraction(0)] + [None] * n_records
+        least = [0] + [None] * n_records
         for end in range(k, n_records + 1):
             least[end] = min(
-                least[start] + self.error(start, end)
+                least[start] + self._in_parts(start, end)
                 for start in range(end - k + 1)
                 if least[start] is not None
             )
-        return least[n_records]
+        return self._exact(least[n_records])
 
     def of_division(self, starts):
         """Squared error of the runs that start at the given records."""

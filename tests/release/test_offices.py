@@ -11,6 +11,8 @@ from sk_microagg.files._messages import RequestError
 from sk_microagg.privacy import Dominance, LDiversity, PopulationSize, PPercent
 from sk_microagg.release import release_file
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 RNG = np.random.default_rng(0)
 N = 120
 SURVEY = pd.DataFrame(
