@@ -210,7 +210,7 @@ def test_larger_groups_are_easier_to_distinguish(estimator):
     X = in_units(150, d=2)
     errors = [
         propensity_mse(
-            X, MicroAggregator(k=k).fit_transform(X), estimator=estimator, random_state=0
+            X, MicroAggregator(k=k).fit_transform(X), estimator=estimator, cv=3, random_state=0
         )
         for k in (1, 10, 75)
     ]
@@ -232,11 +232,12 @@ def test_a_linear_model_sees_no_difference_if_means_are_preserved():
 def test_the_seed_decides():
     X = in_units(100)
     release = MicroAggregator(k=5).fit_transform(X)
-    error = propensity_mse(X, release, random_state=3)
+    error = propensity_mse(X, release, cv=2, random_state=3)
     # In frames and by several jobs at once: neither changes anything.
-    assert propensity_mse(*frames(pd.DataFrame, X, release), random_state=3, n_jobs=2) == error
-    assert propensity_mse(X, release, random_state=np.random.RandomState(3)) == error
-    assert propensity_mse(X, release, random_state=4) != error
+    tables = frames(pd.DataFrame, X, release)
+    assert propensity_mse(*tables, cv=2, random_state=3, n_jobs=2) == error
+    assert propensity_mse(X, release, cv=2, random_state=np.random.RandomState(3)) == error
+    assert propensity_mse(X, release, cv=2, random_state=4) != error
 
 
 def test_the_classifier_sees_whole_pairs_and_at_most_max_samples():
