@@ -1,6 +1,6 @@
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 
@@ -89,6 +89,7 @@ def test_rounded_percent(share, up, down):
     assert rounded_percent(share, 3, ROUND_FLOOR) == down
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10_000))
 def test_bounds_in_whole_percents_hold(k):
     words = at_most(1 / k)
@@ -98,6 +99,7 @@ def test_bounds_in_whole_percents_hold(k):
         assert 0 <= int(words.removeprefix("at most ").removesuffix("%")) * k - 100 < k
 
 
+@settings(deadline=None)
 @given(st.floats(1e-12, 1e12))
 def test_bounds_are_never_rounded_to_the_better_side(share):
     exact = 100 * Decimal(repr(share))
