@@ -31,8 +31,8 @@ from sk_microagg._utils._validation import (
     own_copy,
 )
 from sk_microagg.builders import BUILDERS, Builder, Optimal1D
-from sk_microagg.builders._base import merge_until_met
 from sk_microagg.builders._mdav import MDAV
+from sk_microagg.builders._merging import merge_until_met
 from sk_microagg.builders._t_closeness_first import (
     TClosenessFirst,
     has_t_closeness,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sk_microagg._aggregation import Aggregation, Problem, find_cells
 from sk_microagg._model._fitted_groups import release_of
 from sk_microagg._model._points import squared_errors, with_values
+from sk_microagg._table_roles import check_decimals
 from sk_microagg._utils._estimator import (
     BaseEstimator,
     GroupsReprMixin,
@@ -24,6 +25,13 @@ from sk_microagg._utils._estimator import (
     digest,
     warn_if_training_data,
 )
+from sk_microagg._utils._rounding import (
+    Rounding,
+    choose_roundings,
+    finer_than,
+    rounded,
+    roundings_of,
+)
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._space import ScaledSpace, fewest_known, make_scaler
 from sk_microagg._utils._statistics import (
@@ -33,6 +41,7 @@ from sk_microagg._utils._statistics import (
     squared_error,
     total_sum_of_squares,
 )
+from sk_microagg._utils._tables import own_names
 from sk_microagg._utils._target_scaler import has_target_scaler
 from sk_microagg._utils._targets import warn_if_homogeneous
 from sk_microagg._utils._typing import (
@@ -47,11 +56,12 @@ from sk_microagg._utils._typing import (
     TableLike,
 )
 from sk_microagg._utils._validation import (
+    cells_explained,
     check_n_jobs,
     check_names_alike,
     check_no_hidden_numbers,
+    check_range,
     check_records,
-    text_explained,
     without_mask,
 )
 from sk_microagg.privacy import Constraint, Rules
@@ -124,6 +134,18 @@ class MicroAggregator(
         `sensitive` values that are passed to `fit`, or :class:`~sk_microagg.privacy.UnitShare` of
         the `unit`.
 
+    decimals : "auto", int, dict or None, default=None
+        Number of decimals of the released means, for all columns or by their names or numbers.
+
+        - None releases exact means, as a model that is trained on them expects. Such a release is
+          not one to publish: an attacker who knows which values a column may have can often compute
+          the values of a whole group from an exact mean.
+        - "auto" rounds means so that this fails: to the typical gap between neighboring values of
+          the column; where most values occur once, at least to half of the spread within groups;
+          and never to more decimals than the column itself has.
+        - an integer rounds to that many decimals. A warning names the columns of which means are
+          then finer than "auto" would make them.
+
     block_size : "auto", int or None, default="auto"
         Maximum number of records that are microaggregated together, give or take 2k. Larger tables
         are divided into blocks of at least 2k records by a kd-tree with cuts near the median. A
@@ -158,8 +180,9 @@ class MicroAggregator(
         Group of each training record.
 
     centroids_ : ndarray of shape (`n_groups_`, `n_features_in_`)
-        Mean of the records of each group, in the units and the float type of `X`. Missing values
-        are left out; it is NaN where most values of a group are missing, or all but one.
+        Mean of the records of each group, in the units and the float type of `X`, rounded to
+        `decimals`. Missing values are left out; it is NaN where most values of a group are missing,
+        or all but one.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
@@ -182,6 +205,10 @@ class MicroAggregator(
         minimizes the squared distance to the centroid minus the weight. If no weights assign every
         training record of a block to its own group, all weights of the block are 0, which means
         the nearest centroid.
+
+    rounding_ : dict
+        By the name or the number of each column, how `centroids_` are rounded: `decimals`, and the
+        `reason`.
 
     exact_transform_ : bool
         Whether `transform` maps every training record to the centroid of its own group.
@@ -276,6 +303,7 @@ class MicroAggregator(
         refiner: RefinerLike = "auto",
         scaler: ScalerLike = "standard",
         privacy: Constraint | Sequence[Constraint] | None = None,
+        decimals: int | Literal["auto"] | Mapping[Any, Any] | None = None,
         block_size: int | Literal["auto"] | None = "auto",
         stitch: bool = False,
         random_state: RandomState = None,
@@ -287,6 +315,7 @@ class MicroAggregator(
         self.refiner = refiner
         self.scaler = scaler
         self.privacy = privacy
+        self.decimals = decimals
         self.block_size = block_size
         self.stitch = stitch
         self.random_state = random_state
@@ -337,6 +366,10 @@ class MicroAggregator(
         aggregation = Aggregation.from_estimator(self, len(records))
         scaler = make_scaler(self.scaler, has_target=True)
         k = aggregation.method.k
+        names = own_names(X) or list(range(records.shape[1]))
+        for name, column in zip(names, records.T, strict=True):
+            check_range(column, f"Column {name!r} of X")
+        decimals = check_decimals(self.decimals, names)
         rules = Rules.of_table(len(records), k, self.privacy, sensitive, unit)
         strata = Strata.checked(strata, len(records), k, rules)
         space = ScaledSpace(scaler, fewest_known(k))
@@ -358,6 +391,8 @@ class MicroAggregator(
             sse, total = squared_errors(kept, group_means(kept, labels), labels)
             method.forget_traces()
         exact_transform = groups.n_moved == n_moved == 0
+        auto = roundings_of(records, labels, rules.units)
+        roundings = choose_roundings(dict(zip(names, auto, strict=True)), decimals)
         task.call_on_fit_task_end(estimator=self, X=X)
 
         with all_or_nothing(self):
@@ -369,12 +404,14 @@ class MicroAggregator(
             self.group_sizes_: Labels = groups.sizes
             self.n_groups_: int = len(groups.sizes)
             self.n_blocks_: int = cells.n_blocks
-            self.centroids_: Array = groups.centroids
+            self.centroids_: Array = rounded(groups.centroids, [*roundings.values()])
+            self.rounding_: dict[Any, Rounding] = roundings
             self.weights_: Floats = cells.weights
             self.sse_: float = sse
             self.information_loss_: float = loss_share(sse, total)
             self.exact_transform_: bool = exact_transform
             self.n_iter_: int = groups.n_iter
+            self._auto_rounding = auto
             self._space = space
             self._cells = cells
             self._hidden = single_values[:2]
@@ -504,11 +541,19 @@ class MicroAggregator(
         check_has_cells(self)
         X = without_mask(X)
         check_no_hidden_numbers(X)
-        with complete_model(self), text_explained(X):
+        with complete_model(self), cells_explained(X):
             check_n_jobs(self.n_jobs)
             return validate_data(
                 self, X, dtype=FLOATS, order="C", ensure_all_finite="allow-nan", reset=False
             )
+
+    def _round(self) -> None:
+        super()._round()
+        pairs = zip(self.rounding_.items(), self._auto_rounding, strict=True)
+        self.rounding_ = {
+            name: auto if finer_than(auto, own.decimals) else own for (name, own), auto in pairs
+        }
+        self.centroids_ = rounded(self.centroids_, [*self.rounding_.values()])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,7 +14,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sk_microagg._aggregation import Aggregation, Problem, find_cells
 from sk_microagg._bound import Certificate, bound_of
 from sk_microagg._model._points import Points, most_of, routing_of, squared_errors, with_values
-from sk_microagg._table_roles import TableRoles, check_released_names, replace_columns
+from sk_microagg._table_roles import (
+    TableRoles,
+    check_released_names,
+    joined_columns,
+    replace_columns,
+)
 from sk_microagg._table_space import make_encoder, uses_target
 from sk_microagg._utils._estimator import (
     BaseEstimator,
@@ -29,6 +34,7 @@ from sk_microagg._utils._estimator import (
     digest,
     warn_if_training_data,
 )
+from sk_microagg._utils._rounding import Rounding
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._targets import warn_if_homogeneous
@@ -51,7 +57,11 @@ from sk_microagg._utils._validation import (
     check_verbose,
 )
 from sk_microagg.encoding import TableEncoder
-from sk_microagg.encoding._encoder import warn_of_lost_columns, warn_of_similar_texts
+from sk_microagg.encoding._encoder import (
+    find_roundings,
+    warn_of_lost_columns,
+    warn_of_similar_texts,
+)
 from sk_microagg.encoding._frames import Frame
 from sk_microagg.encoding._recoding import recode
 from sk_microagg.encoding._sampling_weights import (
@@ -103,15 +113,19 @@ class TableAggregator(
     weight : str or None, default=None
         The column of sampling weights: how many people of the population a record stands for.
         Groups are found without it. Released numbers and dates are then weighted means, and
-        categories those with the largest sum of weights, so that in columns without missing values,
-        sums of weight times value over groups, strata and the whole table are those of the
-        original, except for rounding.
+        categories those with the largest sum of weights. `categories="shares"` is not possible,
+        and a warning says so if `k` is below 5.
 
-    weight_release : {"mean", "keep"}, default="mean"
-        How weights are released.
+    weight_release : {"keep", "mean"}, default="keep"
+        How weights are released, and with them which totals, sums of weight times value over
+        groups, strata and the whole table, are those of the original.
 
-        - "mean" is the mean of the group, with all digits.
-        - "keep" releases them as they are, which may single people out. Sums stay the same, too.
+        - "keep" releases them as they are. Totals of unchanged columns are exact, those of
+          anonymized numbers without missing values are kept except for rounding. A warning says so
+          if most weights are shared by few records.
+        - "mean" is for weights that identify people: the mean of the group, with four significant
+          digits. Totals of anonymized numbers without missing values are kept to within this
+          rounding, those of unchanged columns are not.
 
     drop : str, list of str or None, default=None
         Columns that are not released, such as names.
@@ -175,12 +189,18 @@ class TableAggregator(
     decimals : "auto", int, dict or None, default="auto"
         Number of decimals of released numbers, for all columns or by their names.
 
-        - "auto" keeps as many as the column itself has.
+        - "auto" rounds means so that an attacker who knows which values are possible cannot compute
+          the values of a group: to the typical gap between neighboring values of the column; where
+          most values occur once, at least to half of the spread within groups; and never to more
+          decimals than the column itself has. Dates are rounded likewise, to one of their units or
+          to 10 or 100 days.
         - an integer rounds to that many decimals.
         - None keeps all digits.
         - "day", "hour", "minute", "second", "millisecond", "microsecond" or "nanosecond" is the
-          unit to which dates are rounded; by default, it is the longest of which all dates are
-          multiples.
+          unit to which dates are rounded.
+
+        A warning names the columns of which means are finer than "auto" would make them, and with a
+        `weight` they are refused. `rounding_` says how each column was rounded.
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size. See :class:`MicroAggregator`.
@@ -243,6 +263,11 @@ class TableAggregator(
         By the name of each quasi-identifier, what it was treated as: "number", "ordinal", "date",
         "boolean", "category" or "hierarchy".
 
+    rounding_ : dict
+        By the name of each column of numbers or dates that is released as averages, how these are
+        rounded: `decimals`, and the `reason`; as text such as "1 decimal, the gap between its
+        values".
+
     exact_transform_ : bool
         Whether `transform` maps every training record to the released values of its own group.
 
@@ -275,6 +300,9 @@ class TableAggregator(
     1 if it is these that are released; times its weight. In this space a table is partitioned as
     :class:`MicroAggregator` does it, and on a table of numbers without missing values the groups
     are the same.
+
+    Anonymize all quasi-identifiers with one estimator. Two of them in a ColumnTransformer make two
+    partitions, whose product may single out each record, so that k is 1.
 
     A released number or date is missing if most values of the group are, or if a single person has
     one. A released category is missing if that is the most frequent entry, or if all values are
@@ -318,7 +346,7 @@ class TableAggregator(
         unit: Hashable = None,
         strata: Names | None = None,
         weight: Hashable = None,
-        weight_release: Literal["mean", "keep"] = "mean",
+        weight_release: Literal["keep", "mean"] = "keep",
         drop: Names | None = None,
         categorical: Names = "from_dtype",
         ordinal: Mapping[Any, Sequence[Any]] | Names | None = None,
@@ -393,7 +421,7 @@ class TableAggregator(
         k = aggregation.method.k
         check_option("categories", self.categories, ("mode", "shares", "generalize"))
         check_option("numbers", self.numbers, ("mean", "median", "interval"))
-        check_weight_release(self)
+        check_weight_release(self, k)
         self._check_intervals()
         roles = self._roles(table)
         weights = None if roles.weight is None else weights_of(table[roles.weight])
@@ -419,6 +447,8 @@ class TableAggregator(
             recoding = None
             labels, groups, cells = aggregation.run(problem, method, task)
             released, loss = self._release_groups(encoder, records, numbers, labels, rules, weights)
+        averaged = encoder.columns if self.numbers != "interval" else []
+        roundings = find_roundings(averaged, roles.weight)
         if uses_target(self):
             warn_if_homogeneous(labels, y, "column_weights='target'")
         if weights is not None and not roles.keeps_weight:
@@ -428,6 +458,7 @@ class TableAggregator(
         missing = encoder.coordinates.missing(numbers)
         single_values = encoder.coordinates.single_values(missing, labels, rules.units)
         cells, n_moved = cells.with_coordinates(*single_values, points, labels)
+        n_moved += cells.n_hidden_rows(joined_columns(released))
         exact_transform = recoding is not None or groups.n_moved == n_moved == 0
         sums = encoder.coordinates.sums_of_squares(numbers, labels, single_values[:2])
         if len(single_values[0]):
@@ -448,6 +479,7 @@ class TableAggregator(
             self.information_loss_: float = loss_share(sse, total)
             self.column_losses_: dict[Any, float] = column_losses
             self.generalization_loss_: float | None = loss
+            self.rounding_: dict[Any, Rounding] = roundings
             self.kinds_: dict[Any, str] = {column.name: column.kind for column in encoder.columns}
             self.exact_transform_: bool = exact_transform
             self.n_iter_: int = groups.n_iter
@@ -512,7 +544,8 @@ class TableAggregator(
         amounts = [each.column for each in privacy if each.is_about_amounts]
         others = [n for n in table.columns if n in amounts and n not in roles.sensitive]
         further = table[others] if others else None
-        return Rules.of_table(len(table), k, privacy, sensitive, unit, further)
+        weights = None if roles.weight is None else table[roles.weight]
+        return Rules.of_table(len(table), k, privacy, sensitive, unit, further, weights)
 
     def _roles(self, table: DataFrame) -> TableRoles:
         """Check the names and the roles of columns, and warn of values that are written alike."""
@@ -682,7 +715,8 @@ class TableAggregator(
         on_rise: Callable[[float, float], None] | None = None,
     ) -> Certificate:
         """Prove as `certificate` does; `on_rise` is called with seconds and bound as that rises."""
-        points, share = most_of(self._fitted_points(X))
+        fitted, n_single = self._fitted_points(X)
+        points, share = most_of(fitted)
         with complete_model(self):
             bound, trace = bound_of(
                 points,
@@ -692,10 +726,14 @@ class TableAggregator(
                 n_jobs=self.n_jobs,
                 on_rise=on_rise and (lambda seconds, bound: on_rise(seconds, share * bound)),
             )
-        return Certificate(self.information_loss_, share * bound, trace * [1.0, share], self.k)
+        loss, trace = self.information_loss_, trace * [1.0, share]
+        return Certificate(loss, share * bound, trace, self.k, n_single)
 
-    def _fitted_points(self, X: TableLike) -> Points:
-        """The points that the losses are about; raise unless X is the table of `fit`."""
+    def _fitted_points(self, X: TableLike) -> tuple[Points, int]:
+        """The points that the losses are about, and how many cells depend on the groups.
+
+        Raise an error unless X is the table of `fit`.
+        """
         frame = self._check_new(X)
         if len(frame.table) != len(self.labels_):
             raise ValueError(
@@ -709,7 +747,7 @@ class TableAggregator(
             check_is_training_data(self, *map(sum, zip(*sums.values(), strict=True)))
             missing = coordinates.missing(numbers)
             stand_ins = coordinates.stand_ins(missing, self.labels_, *self._hidden)
-            return with_values(coordinates.points(numbers), *stand_ins)
+            return with_values(coordinates.points(numbers), *stand_ins), len(stand_ins[0])
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the names of the columns of the release.
@@ -736,12 +774,7 @@ class TableAggregator(
     def centroids_(self) -> DataFrame:
         """The released values of each group, in the columns of the quasi-identifiers."""
         check_is_fitted(self)
-        rows = list(self._released.values())
-        joined = rows[0].copy()
-        for other in rows[1:]:
-            for name in other.columns:
-                joined[name] = other[name]
-        return joined
+        return joined_columns(self._released)
 
     def _points(self, table: DataFrame) -> Points:
         return self._encoder.points(table[self._table_roles.quasi_identifiers])
@@ -755,6 +788,10 @@ class TableAggregator(
         check_is_fitted(self)
         check_has_cells(self)
         frame = Frame(X, self)
+        names, dropped = {*frame.table.columns}, {*self._table_roles.dropped}
+        # New rows need no columns that are not released, such as the number of a patient.
+        if names < {*self._names} <= names | dropped:
+            frame.table = X = frame.table.reindex(columns=self._names)
         validate_data(self, X, skip_check_array=True, reset=False)
         with complete_model(self):
             check_n_jobs(self.n_jobs)

@@ -4,8 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import DataFrame, Series
+
+# More than any float has, before or after the point.
+MOST_DECIMALS = 400
 
 
 @dataclass(frozen=True)
@@ -30,8 +35,11 @@ class TableRoles:
 
     @property
     def exposed(self) -> list[Any]:
-        """Unchanged columns that an intruder may know: all but sensitive ones."""
-        return [name for name in self.unchanged if name not in self.sensitive]
+        """Unchanged columns that an intruder may know: all but sensitive ones and the weight.
+
+        The estimators warn of weights that identify people.
+        """
+        return [n for n in self.unchanged if n not in self.sensitive and n != self.weight]
 
     def strata_of(self, table: DataFrame) -> DataFrame | None:
         """The columns whose values no group mixes, or None if there are none."""
@@ -98,6 +106,25 @@ def as_names(value: Any, parameter: str, names: list[Any]) -> list[Any]:
     return [name for name in names if name in value]
 
 
+def check_decimals(decimals: Any, names: list[Any], units: Iterable[str] = ()) -> dict[Any, Any]:
+    """Return the decimals of columns by their names; `units` are those of dates."""
+    if isinstance(decimals, dict):
+        as_names(list(decimals), "decimals", names)
+    else:
+        decimals = dict.fromkeys(names, decimals)
+    for name, number in decimals.items():
+        is_integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        is_integer = is_integer and abs(number) <= MOST_DECIMALS
+        is_word = isinstance(number, str) and number in ("auto", *units)
+        if not (is_integer or is_word or number is None):
+            or_unit = ", a unit of dates as 'day'" if units else ""
+            raise ValueError(
+                f"decimals={number!r} for column {name!r} must be an integer from -{MOST_DECIMALS} "
+                f"to {MOST_DECIMALS}, 'auto'{or_unit}, or None."
+            )
+    return decimals
+
+
 def check_one_role(given: Mapping[str, Iterable[Any]]) -> None:
     """Raise an error if a column has several roles, of a dict from roles to columns."""
     seen: dict[Any, str] = {}
@@ -121,6 +148,16 @@ def check_released_names(released: dict[Any, DataFrame], roles: TableRoles) -> N
                     "column: rename one of them."
                 )
             names.append(own)
+
+
+def joined_columns(released: Mapping[Any, DataFrame]) -> DataFrame:
+    """What groups are released as, in one table."""
+    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    rows = list(released.values())
+    names = [name for each in rows for name in each.columns]
+    joined = pandas.concat([each.set_axis(range(each.shape[1]), axis=1) for each in rows], axis=1)
+    # A tuple is a name of its own.
+    return joined.set_axis(pandas.Index(names, tupleize_cols=False), axis=1)
 
 
 def replace_columns(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._model._points import SparsePoints
-from sk_microagg._table_roles import as_names, check_one_role
+from sk_microagg._table_roles import as_names, check_decimals, check_one_role
 from sk_microagg._utils._target_scaler import target_weights
 from sk_microagg._utils._targets import check_target
 from sk_microagg._utils._typing import Array, DataFrame, TableLike
@@ -20,9 +20,6 @@ from sk_microagg.generalization._mixed_table import read_hierarchy
 # Beyond this, rounding would hide all other columns.
 LARGEST_WEIGHT = 1e12
 
-# More than any float has, before or after the point.
-MOST_DECIMALS = 400
-
 
 def make_encoder(
     estimator: Any, records: DataFrame, k: int, y: TableLike | None, units: Array | None = None
@@ -34,7 +31,7 @@ def make_encoder(
         "kinds": kinds,
         "orders": orders,
         "hierarchies": hierarchies,
-        "decimals": check_decimals(estimator.decimals, names),
+        "decimals": check_decimals(estimator.decimals, names, UNITS_OF_DATES),
         "shares": estimator.categories == "shares",
     }
     if uses_target(estimator):
@@ -107,20 +104,3 @@ def check_weights(weights: Any, names: list[Any]) -> dict[Any, float]:
         name: check_number(f"column_weights[{name!r}]", weight, above=0, at_most=LARGEST_WEIGHT)
         for name, weight in weights.items()
     }
-
-
-def check_decimals(decimals: Any, names: list[Any]) -> dict[Any, Any]:
-    if isinstance(decimals, dict):
-        as_names(list(decimals), "decimals", names)
-    else:
-        decimals = dict.fromkeys(names, decimals)
-    for name, number in decimals.items():
-        is_integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        is_integer = is_integer and abs(number) <= MOST_DECIMALS
-        is_word = isinstance(number, str) and number in ("auto", *UNITS_OF_DATES)
-        if not (is_integer or is_word or number is None):
-            raise ValueError(
-                f"decimals={number!r} for column {name!r} must be an integer from -{MOST_DECIMALS} "
-                f"to {MOST_DECIMALS}, 'auto', a unit of dates as 'day', or None."
-            )
-    return decimals

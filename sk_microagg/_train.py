@@ -17,7 +17,7 @@ from sk_microagg._utils._estimator import BaseEstimator, GroupsReprMixin, all_or
 from sk_microagg._utils._sklearn_compat import available_if
 from sk_microagg._utils._tables import is_frame
 from sk_microagg._utils._typing import Array, Estimator, TableLike
-from sk_microagg._utils._validation import own_copy, text_explained, without_mask
+from sk_microagg._utils._validation import cells_explained, own_copy, without_mask
 
 # What records may have besides their values: these go to the anonymizer, all else to the estimator.
 ROLES = ("sensitive", "unit", "strata")
@@ -247,7 +247,7 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
             validate_data(self, X, skip_check_array=True, reset=False)
             return X[self._columns]
         rows = without_mask(X)
-        with text_explained(rows):
+        with cells_explained(rows):
             return validate_data(
                 self, rows, dtype=FLOATS, ensure_all_finite="allow-nan", reset=False
             )
@@ -335,13 +335,20 @@ def _check_units(release: Any, X: Any, columns: list[Any] | None, anonymizer: Es
     (low, high), (lowest, highest) = (
         (np.fmin.reduce(numbers), np.fmax.reduce(numbers)) for numbers in (released, values)
     )
-    slack = ROUNDING * np.fmax(np.abs(lowest), np.abs(highest))
+    slack = ROUNDING * np.fmax(np.abs(lowest), np.abs(highest)) + _steps(anonymizer, len(low))
     if np.any((low < lowest - slack) | (high > highest + slack)):
         raise ValueError(
             f"anonymizer={anonymizer!r} returned numbers outside the range of those of X: it must "
             "return them in the units of X, as the model predicts on original rows. Put a "
             "scaler into the estimator, as in make_pipeline(StandardScaler(), LinearSVC())."
         )
+
+
+def _steps(anonymizer: Estimator, n_columns: int) -> Any:
+    """By how much released means of columns may be off since they are rounded."""
+    roundings = getattr(anonymizer, "rounding_", {}).values()
+    steps = [0.0 if one.decimals is None else 10.0**-one.decimals for one in roundings]
+    return np.array(steps) if len(steps) == n_columns else np.zeros(n_columns)
 
 
 def _check_takes_missing(estimator: Estimator, X: Any) -> None:

@@ -1,15 +1,18 @@
 """The group that a record belongs to: its stratum, its block, then its power cell in the block."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from scipy.sparse import issparse
 
 from sk_microagg._model._points import Points, joined, routing_of, with_coordinates_of, with_values
 from sk_microagg._model._power import nearest_cells, weights_of_points
 from sk_microagg._model._router import Router
-from sk_microagg._utils._typing import Floats, Labels
+from sk_microagg._utils._statistics import distinct_records
+from sk_microagg._utils._typing import DataFrame, Floats, Labels
 from sk_microagg._utils._validation import seeds_of_parts
 
 # Records of a block that are worth a thread of their own.
@@ -56,6 +59,13 @@ class Cells:
                 n_moved += int(np.sum(found != own_labels))
         return replace(self, centroids=centroids, weights=weights), n_moved
 
+    def n_hidden_rows(self, rows: DataFrame) -> int:
+        """Number of rows of a release that `find` never leads to, as `n_hidden_rows` counts."""
+        return sum(
+            n_hidden_rows(self.centroids[start:end], rows[start:end])
+            for start, end in pairwise(self.starts)
+        )
+
     def find(self, X: Points, n_jobs: int | None = None) -> Labels:
         groups = np.empty(len(X), dtype=np.intp)
 
@@ -72,6 +82,34 @@ class Cells:
             for part in _parts(rows, n_threads)
         )
         return groups
+
+
+def n_hidden_rows(centroids: Any, rows: DataFrame) -> int:
+    """Number of rows of a release that no record finds: all but one of groups at one place.
+
+    Several groups may have one centroid, but different weights, or categories that are too rare to
+    have a coordinate.
+    """
+    is_sparse = issparse(centroids)
+    places = _numbered_rows(centroids) if is_sparse else distinct_records(centroids)[1]
+    is_shared = np.bincount(places)[places] > 1
+    if not is_shared.any():
+        return 0
+    # Names may repeat if they are of different columns.
+    shared = rows[is_shared].set_axis(range(rows.shape[1]), axis=1)
+    different = shared.assign(place=places[is_shared]).drop_duplicates()
+    return len(different) - len(np.unique(places[is_shared]))
+
+
+def _numbered_rows(matrix: Any) -> Labels:
+    """The number of each row of a sparse matrix, the same for equal rows."""
+    compact = matrix.copy()
+    compact.eliminate_zeros()
+    compact.sort_indices()
+    rows = [slice(*ends) for ends in pairwise(compact.indptr)]
+    keys = [(compact.indices[row].tobytes(), compact.data[row].tobytes()) for row in rows]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], dtype=np.intp)
 
 
 def _parts(rows, n_threads):
@@ -115,6 +153,14 @@ class StratifiedCells:
             parts.append(part)
             n_moved += n_own
         return StratifiedCells(tuple(parts)), n_moved
+
+    def n_hidden_rows(self, rows: DataFrame) -> int:
+        """Number of rows of a release that `find` never leads to, stratum by stratum."""
+        ends = pairwise(self._starts())
+        return sum(
+            part.n_hidden_rows(rows[start:end])
+            for part, (start, end) in zip(self.parts, ends, strict=True)
+        )
 
     def find(self, X: Points, n_jobs: int | None, strata: Labels) -> Labels:
         """Return the group of each record, given the number of its stratum."""

@@ -19,7 +19,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from sk_microagg._utils._formatting import counted, percent, printable, shortened
+from sk_microagg._utils._formatting import (
+    counted,
+    percent,
+    printable,
+    rounded_up,
+    shortened,
+)
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._typing import Array, Labels
 
@@ -29,8 +35,9 @@ DOCUMENTATION = "https://sk-microagg.readthedocs.io/en/stable"
 PAGE = f"{DOCUMENTATION}/generated/{{estimator_module}}.{{estimator_name}}.html"
 
 
-# Attributes that tell where records may lie, or that only the search for their cells needs.
-CELLS = (
+# Attributes that tell where records may lie, or that only the search for their cells needs; and
+# exact figures of the original, or its order.
+NOT_OF_THE_RELEASE = (
     "_cells",
     "_space",
     "_encoder",
@@ -40,6 +47,11 @@ CELLS = (
     "_training_digest",
     "scaler_",
     "weights_",
+    "_auto_rounding",
+    "labels_",
+    "sse_",
+    "column_losses_",
+    "generalization_loss_",
 )
 
 __version__ = version("sk-microagg")
@@ -91,33 +103,40 @@ class ReleaseOnlyMixin:
     """Mixin for estimators whose fitted models have cells, which copies may go without."""
 
     def release_only(self) -> Self:
-        """Return a copy of the fitted model that holds the release, but no cells.
+        """Return a copy of the fitted model that holds the release, and is safe to share.
 
-        Cells are where records of a group may lie. In few coarse columns, these are few points,
-        and with the centroid they often determine all records of the group:
-        :func:`~sk_microagg.metrics.cell_enumeration` measures how often. Share the copy, or just
-        the release.
+        Cells are where records of a group may lie, and a model needs the exact means of its groups
+        for them. An attacker who can list the values that a column may have can often compute all
+        records of a group from these, whatever the release is rounded to:
+        :func:`~sk_microagg.metrics.cell_enumeration` measures how often in few coarse columns.
+        Share the copy, or just the release.
 
         Returns
         -------
         stripped : same type as the estimator
-            A copy without weights, cuts between blocks, scaled centroids and statistics of the
-            columns. It has labels, centroids, sizes of the groups and losses; what needs
-            cells, such as `transform` and `score`, raises a `NotFittedError`.
+            A copy without cells, statistics of the columns and labels, which are in the order of
+            the original. It has the rounded means of the groups and their sizes, and
+            `information_loss_` rounded up to two digits. What needs cells, such as `transform` and
+            `score`, raises a `NotFittedError`.
 
         Examples
         --------
         >>> from sk_microagg import MicroAggregator
-        >>> stripped = MicroAggregator(k=2).fit([[30], [32], [60], [63]]).release_only()
+        >>> stripped = MicroAggregator(k=2).fit([[30], [33], [60], [63]]).release_only()
         >>> stripped.centroids_
-        array([[31. ],
-               [61.5]])
+        array([[32.],
+               [62.]])
         """
         check_is_fitted(self)
         stripped = copy(self)
-        for name in CELLS:
+        stripped._round()
+        for name in NOT_OF_THE_RELEASE:
             vars(stripped).pop(name, None)
         return stripped
+
+    def _round(self) -> None:
+        """Round the figures of a copy that is to be shared."""
+        vars(self)["information_loss_"] = rounded_up(vars(self)["information_loss_"])
 
 
 def has_cells(estimator: Any) -> bool:
@@ -146,14 +165,15 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 
 @contextmanager
 def complete_model(model: object) -> Iterator[None]:
-    """Raise a clear error if a model lacks a part, as one that another version fitted may."""
+    """Raise a clear error if a model lacks a part, since another version fitted it."""
     try:
         yield
     except AttributeError as error:
         owner = type(error.obj)
-        if owner.__module__.partition(".")[0] != "sk_microagg":
-            raise
         fitted_with = getattr(model, "_sk_microagg_version", "of an unknown version")
+        # With this version, it would be an error of our own.
+        if owner.__module__.partition(".")[0] != "sk_microagg" or fitted_with == __version__:
+            raise
         raise ValueError(
             f"This {type(model).__name__} is incomplete, since its {owner.__name__} has no "
             f"{error.name!r}: it was fitted with sk_microagg {fitted_with}, and this is "
@@ -284,7 +304,8 @@ def column_losses(model: Any) -> dict[str, float] | None:
     scaler: Any = getattr(model, "scaler_", None)
     if not (type(scaler) is StandardScaler and hasattr(model, "centroids_") and scaler.with_std):
         return None
-    if np.ndim(scaler.n_samples_seen_) > 0:  # Values are missing.
+    is_rounded = any(rounding.decimals is not None for rounding in model.rounding_.values())
+    if is_rounded or np.ndim(scaler.n_samples_seen_) > 0:  # Values are missing.
         return None
     centroids = model.centroids_.astype(np.float64)
     shares = model.group_sizes_ / model.group_sizes_.sum()

@@ -142,6 +142,20 @@ def too_few_known(
     return (2 * n_known < sizes) | (of_one & (n_people(labels, n_groups, units) > 1))
 
 
+def without_single(values: Floats, labels: Labels, units: Array | None = None) -> Floats:
+    """The values of a column with NaN where only one of several people of a group has one.
+
+    Such a value is not released, and nothing that is released may depend on it.
+    """
+    known = ~np.isnan(values)
+    if known.all():
+        return values
+    n_groups = int(labels.max()) + 1
+    of_one = n_people(labels[known], n_groups, take_units(units, known)) == 1
+    is_single = of_one & (n_people(labels, n_groups, units) > 1)
+    return np.where(is_single[labels], np.nan, values)
+
+
 class MissingCoordinates:
     """Further coordinates that tell missing values apart.
 

@@ -181,6 +181,15 @@ class Coordinates:
             sums[column.name] = weight * within, weight * total
         return {column.name: sums[column.name] for column in self._columns}
 
+    def errors_of_missing(self, numbers: Floats, labels: Labels) -> dict[Any, float]:
+        """Squared errors within groups of the coordinates that say where numbers are missing."""
+        flags, names = self._lines_of(numbers)[1], [column.name for column in self._lines]
+        within = {}
+        for place, line in enumerate(self._space.with_missing if names else ()):
+            own = np.ascontiguousarray(flags[:, [place]])
+            within[names[line]] = squared_error(own, group_means(own, labels), labels)
+        return within
+
     def rare_shares(self, numbers: Floats) -> dict[Any, float]:
         """By the name of each column of plain categories, the share of cells with rare values."""
         codes = self._codes(numbers)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sk_microagg._utils._rounding import Rounding, finest_step
 from sk_microagg._utils._tables import as_typed, import_extra, kind_of
 from sk_microagg._utils._typing import Array, Booleans, Floats, Series
 from sk_microagg.encoding._frames import is_missing
@@ -23,6 +24,14 @@ NANOSECONDS = {
 NAMES = "day", "hour", "minute", "second", "millisecond", "microsecond", "nanosecond"
 UNITS_OF_DATES = dict(zip(NAMES, NANOSECONDS.values(), strict=True))
 
+NAME_OF_UNIT = {length: name for name, length in UNITS_OF_DATES.items()}
+
+# Steps of averages, in nanoseconds.
+STEPS = np.array(sorted(NANOSECONDS.values()) + [10**n * NANOSECONDS["D"] for n in range(1, 5)])
+
+# The first and the last day that Python has, in years 1 and 9999, as days since 1970.
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+
 # Floats represent all integers up to this one. Larger ones, of nanoseconds, are counted from a
 # multiple of about 13 days, which reveals nobody's date.
 EXACT = 2**53
@@ -32,11 +41,14 @@ COARSE = 2**50
 class DateColumn:
     """A column of dates, times, durations or periods.
 
-    They are released in steps of `unit`, as "day" or "minute"; anything else stands for the longest
-    unit of which all dates are multiples. Periods are released as periods.
+    Their averages are multiples of `unit`, such as "day" or "minute". None stands for the longest
+    unit of which all dates are multiples, and "auto" or a number for one that hides the dates.
+    Periods are released as periods.
     """
 
     kind = "date"
+    # What "auto" would do, if the user asked for more.
+    finer_than: Rounding | None = None
 
     def __init__(self, column: Series, unit: Any = "auto") -> None:
         self.name = column.name
@@ -49,8 +61,49 @@ class DateColumn:
             )
         lengths = [length for length in NANOSECONDS.values() if tick and length % tick == 0]
         whole = [length for length in lengths if not np.any(ticks % (length // tick))]
-        self.step = wanted or (max(whole) if whole else tick)
+        own_step = max(whole) if whole else tick
+        self.step = wanted or own_step
+        kind = getattr(column.dtype, "pyarrow_dtype", None)
+        self._is_time_of_day = str(kind).startswith("time") and not str(kind).startswith("timest")
+        self._is_asked = wanted is not None or unit is None
+        # In steps: of which they are all multiples, and of which averages will be.
+        self._own = max(own_step // self.step, 1) if tick else 1
+        self._multiple, self._rest, self._reason = 1, 0, ""
         self.origin = self._near(ticks // (self.step // tick)) if tick and len(ticks) else 0
+
+    @property
+    def rounding(self) -> Rounding:
+        """How averages are rounded."""
+        return self._rounding(self._multiple, self._reason)
+
+    def find_rounding(self, values: Floats, spread: float) -> None:
+        """Find how averages are rounded, given all values and their deviation within groups."""
+        length, reason = finest_step(values, spread, self._lengths())
+        multiple = max(round(length), self._own)
+        reason = reason if multiple > self._own else ""
+        if not self._is_asked:
+            self._multiple, self._reason = multiple, reason
+            # Dates that are all at ten o'clock have means at ten o'clock.
+            rests = (np.rint(values[~np.isnan(values)]).astype(np.int64) + self.origin) % multiple
+            self._rest = int(rests[0]) if len(rests) and (rests == rests[0]).all() else 0
+        elif multiple > 1:
+            self.finer_than = self._rounding(multiple, reason)
+
+    def _lengths(self) -> Any:
+        """What averages may be multiples of, in steps."""
+        if not self.step:
+            return 10.0 ** np.arange(5)
+        longest = NANOSECONDS["h"] if self._is_time_of_day else STEPS[-1]
+        return STEPS[(self.step <= STEPS) & (longest >= STEPS)] / self.step
+
+    def _rounding(self, multiple: int, reason: str) -> Rounding:
+        if self.step == 0:
+            unit = "period" if multiple == 1 else f"{multiple} periods"
+        else:
+            length = multiple * self.step
+            n_days = length // NANOSECONDS["D"]
+            unit = NAME_OF_UNIT.get(length) or f"{n_days} days"
+        return Rounding(unit, reason)
 
     @staticmethod
     def _near(steps: Array) -> int:
@@ -82,8 +135,27 @@ class DateColumn:
         _, tick = ticks_of(like)
         missing = np.isnan(values)
         steps = np.rint(np.where(missing, 0.0, values)).astype(np.int64) + self.origin
+        if self._multiple > 1:
+            steps = self._rounded(steps, max(self.step // tick, 1) if tick else 1)
+        if self._is_time_of_day:  # Before midnight, it is not rounded up to the next day.
+            per_day = NANOSECONDS["D"] // self.step
+            steps = np.where(steps < per_day, steps, steps - self._multiple)
         ticks = steps * (self.step // tick) if tick else steps
         return dates_like(ticks, missing, like)
+
+    def _rounded(self, steps: Array, ticks_per_step: int) -> Array:
+        """Multiples that are near, none of them beyond the calendar or the numbers of its type."""
+        multiple, rest = self._multiple, self._rest
+        near = (steps - rest + multiple // 2) // multiple * multiple + rest
+        most = (2**63 - 1) // ticks_per_step
+        low, high = -most, most
+        if self.step:
+            per_day = NANOSECONDS["D"] // self.step
+            low, high = max(low, FIRST_DAY * per_day), min(high, LAST_DAY * per_day)
+        is_within = (steps >= low) & (steps <= high)
+        lowest = -((rest - low) // multiple) * multiple + rest
+        highest = (high - rest) // multiple * multiple + rest
+        return np.where(is_within, np.clip(near, lowest, highest), near)
 
 
 def ticks_of(column: Series) -> tuple[Array, int]:

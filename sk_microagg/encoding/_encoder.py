@@ -7,7 +7,9 @@ import numpy as np
 
 from sk_microagg._model._points import Points
 from sk_microagg._utils._deadline import warn_user
-from sk_microagg._utils._statistics import Members, group_means, loss_share
+from sk_microagg._utils._formatting import in_a_list
+from sk_microagg._utils._rounding import Rounding, Spread, about_finer
+from sk_microagg._utils._statistics import Members, group_means, loss_share, without_single
 from sk_microagg._utils._tables import import_extra, kind_of, texts_of, warn_of_similar_values
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg.encoding._categories import CategoryColumn
@@ -153,7 +155,8 @@ class TableEncoder:
         """By the name of each column, a table with the row that each group is released as.
 
         `units` say who each record belongs to, and `weights` how often each counts in means, shares
-        and most frequent values; None if each belongs to somebody else, and for once.
+        and most frequent values; None if each belongs to somebody else, and for once. This decides
+        how averages are rounded.
         """
         members, released = Members(labels, units, weights), {}
         for column in self.columns:
@@ -162,7 +165,11 @@ class TableEncoder:
             if is_on_a_line and numbers == "interval":
                 rows = group_intervals(column, cells, members, self.k)[0]
             elif is_on_a_line:
-                averages = group_averages(column.values(cells), members, numbers, cells)
+                values = column.values(cells)
+                known = without_single(values, labels, units)
+                spread = Spread.within(known[:, None], labels).deviations()[0]
+                column.find_rounding(known, spread)
+                averages = group_averages(values, members, numbers, cells)
                 rows = column.released(averages, cells)
             elif categories == "mode":
                 rows = column.modes(cells, members, self.k)
@@ -265,3 +272,21 @@ def warn_of_lost_columns(
                 f"Column {name!r} has mostly values that fewer than {k} people share: groups do "
                 f"not keep these together, and the information loss does not count them. {ADVICE}",
             )
+
+
+def find_roundings(columns: Sequence[Any], weight: Any) -> dict[Any, Rounding]:
+    """How averages of groups are rounded, by the name of each column of numbers or dates.
+
+    Warn of averages that are finer than "auto" would make them; with a weight, refuse them.
+    """
+    averaged = [column for column in columns if isinstance(column, ON_A_LINE)]
+    finer = {column.name: column.finer_than for column in averaged if column.finer_than}
+    if finer and weight is not None:
+        names = in_a_list([f"{name!r} ({rounding})" for name, rounding in finer.items()])
+        raise ValueError(
+            f"decimals must not be finer than 'auto' if there is a weight, here {weight!r}, since "
+            f"weights tell apart whose values are in a mean. It is finer for {names}."
+        )
+    if finer:
+        warn_user(about_finer(finer))
+    return {column.name: column.rounding for column in averaged if column.rounding}

@@ -13,6 +13,9 @@ from sk_microagg._utils._validation import check_names_differ
 # Types of polars that Arrow does not have.
 NOT_IN_ARROW = ("Object", "Int128", "UInt128")
 
+# Metadata of fields by which polars and Arrow recognize their own types begin with these.
+NOTES_OF_TYPES = b"_PL_", b"ARROW:extension:"
+
 
 class Frame:
     """A table as a pandas DataFrame, and the way back to the type that it came in."""
@@ -78,7 +81,8 @@ class Frame:
     def _to_arrow(self, table: DataFrame) -> Any:
         cells = self._as_arrow(table)
         for name in self._typed(table):
-            field, number = self._schema.field(name), cells.column_names.index(name)
+            field = _without_metadata(self._schema.field(name))
+            number = cells.column_names.index(name)
             cells = cells.set_column(number, field, cells.column(name).cast(field.type))
         return cells
 
@@ -102,6 +106,32 @@ class Frame:
         if self._dtype.kind in "US" and all(isinstance(cell, str | bytes) for cell in cells.flat):
             return cells.astype(self._dtype.kind)
         return cells
+
+
+def _without_metadata(field: Any) -> Any:
+    """A field of an Arrow schema without notes, which may be about the whole original table."""
+    notes = field.metadata or {}
+    of_type = {name: text for name, text in notes.items() if name.startswith(NOTES_OF_TYPES)}
+    return field.with_type(_plain_type(field.type)).with_metadata(of_type or None)
+
+
+def _plain_type(kind: Any) -> Any:
+    """An Arrow type whose inner fields have no notes."""
+    pyarrow = import_extra("pyarrow", "table", "A table of polars or Arrow")
+    types = pyarrow.types
+    if types.is_struct(kind):
+        return pyarrow.struct([_without_metadata(field) for field in kind])
+    if types.is_map(kind):
+        return pyarrow.map_(
+            _without_metadata(kind.key_field), _without_metadata(kind.item_field), kind.keys_sorted
+        )
+    if types.is_fixed_size_list(kind):
+        return pyarrow.list_(_without_metadata(kind.value_field), kind.list_size)
+    if types.is_large_list(kind):
+        return pyarrow.large_list(_without_metadata(kind.value_field))
+    if types.is_list(kind):
+        return pyarrow.list_(_without_metadata(kind.value_field))
+    return kind
 
 
 def _as_array(X: Any) -> Any:

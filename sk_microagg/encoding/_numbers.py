@@ -12,18 +12,26 @@ from typing import Any, Literal
 import numpy as np
 
 from sk_microagg._utils._formatting import decimals_of
+from sk_microagg._utils._places import NO_NUMBER, TOO_LARGE, check_cells, no_numbers
+from sk_microagg._utils._rounding import Rounding, finer_than, rounding_of_numbers
 from sk_microagg._utils._statistics import Members, means_of_known, too_few_known
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Floats, Series
-from sk_microagg._utils._validation import LARGEST_VALUE
+from sk_microagg._utils._validation import LARGEST_VALUE, check_range
 from sk_microagg.encoding._dates import UNITS_OF_DATES
 from sk_microagg.encoding._frames import can_be_missing
 
 
 class NumberColumn:
-    """A column of numbers, released with `decimals`: "auto" for its own, None for all."""
+    """A column of numbers.
+
+    Averages are released with `decimals`: "auto" for as many as hide the values, None for all.
+    """
 
     kind = "number"
+
+    # What "auto" would do, if the user asked for more.
+    finer_than: Rounding | None = None
 
     def __init__(self, column: Series, decimals: int | Literal["auto"] | None = "auto") -> None:
         self.name = column.name
@@ -32,34 +40,50 @@ class NumberColumn:
                 f"decimals={decimals!r} for column {self.name!r} is a unit of dates, but the "
                 "column holds numbers."
             )
-        self.decimals: Any = decimals
-        if decimals == "auto":
-            values = self.values(column)
-            # What has one decimal has many more if it is converted from 4 bytes to 8.
-            is_narrow = getattr(column.dtype, "itemsize", 8) < 8 and _cell_type(column) is float
-            self.decimals = decimals_of(values.astype(np.float32) if is_narrow else values)
+        cell = _cell_type(column)
+        # What has one decimal has many more if it is converted from 4 bytes to 8.
+        is_narrow = getattr(column.dtype, "itemsize", 8) < 8 and cell is float
+        values = self.values(column)
+        check_range(values, f"Column {self.name!r} of X")
+        self.own_decimals = decimals_of(values.astype(np.float32) if is_narrow else values)
+        if cell is int and decimals != "auto":
+            # Integers are rounded once: 5.45 is 5, and not 5.5 and then 6.
+            decimals = 0 if decimals is None else min(decimals, 0)
+        self._asked = decimals
+        self.rounding = Rounding(self.own_decimals if decimals == "auto" else decimals)
+
+    def find_rounding(self, values: Floats, spread: float) -> None:
+        """Find how averages are rounded, given all values and their deviation within groups."""
+        auto = rounding_of_numbers(values, self.own_decimals, spread)
+        if self._asked == "auto":
+            self.rounding = auto
+        elif finer_than(auto, self._asked):
+            self.finer_than = auto
 
     def values(self, column: Series) -> Floats:
-        try:
-            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"Column {self.name!r} of X must hold numbers, as it did in fit."
-            ) from None  # The message of NumPy quotes a cell.
-        largest = np.max(np.abs(values), initial=0.0, where=~np.isnan(values))
-        if largest > LARGEST_VALUE:
-            raise ValueError(
-                f"Column {self.name!r} of X holds infinite or very large numbers: numbers must be "
-                f"finite and at most {LARGEST_VALUE:.3g}."
-            )
+        about = f"Column {self.name!r} of X"
+        values = _as_floats(column)
+        if values is None:
+            is_bad = no_numbers(column.tolist())
+            advice = "The column must hold numbers, as it did in fit."
+            known = int(column.notna().sum())
+            check_cells(is_bad, about, NO_NUMBER, n_cells=known, advice=advice, column=self.name)
+            raise ValueError(f"{about} holds no numbers. {advice}")
+        check_cells(
+            np.abs(values) > LARGEST_VALUE,
+            about,
+            TOO_LARGE,
+            n_cells=int(np.sum(~np.isnan(values))),
+            advice=f"Numbers must be finite and at most {LARGEST_VALUE:.3g}.",
+            column=self.name,
+        )
         return values
 
     def released(self, values: Floats, like: Series) -> Series:
         """Averages as a column of the type of another one, rounded; missing where they are NaN."""
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         cell = _cell_type(like)
-        # Integers are rounded once: 5.45 is 5, and not 5.5 and then 6.
-        decimals = min(self.decimals, 0) if cell is int and self.decimals else self.decimals
+        decimals = self.rounding.decimals
         # Adding zero turns -0.0 into 0.0.
         rounded = values if decimals is None else np.round(values, decimals) + 0.0
         if cell is int and like.dtype != object:
@@ -74,11 +98,19 @@ class NumberColumn:
 
     def _decimal_writer(self, like: Series) -> Callable[[float], Decimal]:
         """Return what writes a float as a Decimal, without digits that its type has no room for."""
-        digits = None if self.decimals is None else max(self.decimals, 0)
+        digits = None if self.rounding.decimals is None else max(self.rounding.decimals, 0)
         room = getattr(getattr(like.dtype, "pyarrow_dtype", None), "scale", None)
         if room is not None:
             digits = room if digits is None else min(digits, room)
         return lambda value: Decimal(repr(value) if digits is None else f"{value:.{digits}f}")
+
+
+def _as_floats(column: Series) -> Floats | None:
+    """The cells as floats; None if they are no numbers, since the message of NumPy quotes one."""
+    try:
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        return None
 
 
 def _cell_type(column: Series) -> type:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sk_microagg._utils._places import check_cells
 from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg._utils._tables import import_extra, is_categorical
 from sk_microagg._utils._typing import Array, Floats, Series
@@ -24,6 +25,8 @@ class OrdinalColumn:
     """
 
     kind = "ordinal"
+    # Averages are values that k people share.
+    rounding = finer_than = None
 
     def __init__(
         self, column: Series, k: int, order: Sequence[Any] | None = None, units: Array | None = None
@@ -44,10 +47,19 @@ class OrdinalColumn:
         ends = np.array([-1.0, *self.ranks, len(values)])
         self._between = (ends[:-1] + ends[1:]) / 2
         if self._is_given and any(value not in self._rank_of for value in n_have):
-            # Messages quote no value: it may be that of a single person.
-            raise ValueError(
-                f"ordinal[{self.name!r}] lacks a value of X: it must hold all values, lowest first."
+            known = ~is_missing(column)
+            is_lacking = np.array([value not in self._rank_of for value in column.astype(object)])
+            check_cells(
+                known & is_lacking,
+                f"ordinal[{self.name!r}]",
+                ("has a value that it lacks", "have values that it lacks"),
+                n_cells=int(known.sum()),
+                advice="It must hold all values of the column, lowest first.",
+                column=self.name,
             )
+
+    def find_rounding(self, values: Floats, spread: float) -> None:
+        """Averages of ranks become values, which are not rounded."""
 
     def _values_in_order(self, column: Series) -> list[Any]:
         if is_categorical(column):

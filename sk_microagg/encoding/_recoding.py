@@ -3,8 +3,12 @@
 In global recoding, the values of a column are cut once for all records, and do not overlap. All
 columns begin as "*". Cuts are added one at a time, the one first that lowers the loss most, as
 long as every combination of values is still that of k people and satisfies the constraints. A cut
-that is not possible stays so: groups only become smaller, and constraints are monotone. A category
-with many values may leave no other cut, so a second attempt begins with the largest gain per part.
+that is not possible stays so: groups only become smaller, and constraints are monotone.
+
+Columns that are cut first may leave no cut to others, which are then "*" everywhere. So there are
+several attempts, in different orders: with the largest gain first, the largest gain per part, or
+the largest one in the column that has lost most. The attempt that leaves the fewest columns uncut
+is taken, and of several the one that loses least.
 
 New records are recoded in the same way, by their values. All that this takes is in the release.
 """
@@ -138,36 +142,46 @@ def recode(
 ) -> tuple[Labels, Recoding, float]:
     """Cut all columns; return groups, how values are recoded, and the loss."""
     numbers = np.zeros(len(table), dtype=np.intp) if strata is None else strata.numbers
-    orders = {False, not all(isinstance(column, ON_A_LINE) for column in columns)}
-    attempts = [_cut(table, columns, k, rules, numbers, per_part) for per_part in orders]
-    texts_of, loss = min(attempts, key=lambda attempt: attempt[1])
+    attempts = [_cut(table, columns, k, rules, numbers, order) for order in ORDERS]
+    _, loss, texts_of = min(attempts, key=lambda attempt: attempt[:2])
     keys = _keys_of(table, texts_of, numbers)
     classes = keys.drop_duplicates().sort_values()
     return classes.get_indexer(keys), Recoding(texts_of, classes), loss
 
 
 def _cut(
-    table: DataFrame, columns: list[Any], k: int, rules: Rules, labels: Labels, per_part: bool
-) -> tuple[dict[Any, Callable[[Series], Array]], float]:
+    table: DataFrame, columns: list[Any], k: int, rules: Rules, labels: Labels, order: Any
+) -> tuple[int, float, dict[Any, Callable[[Series], Array]]]:
+    """Cut all columns in an order; return how many stay uncut, the loss, and how to recode."""
     cut_columns: list[Any] = [
         LineCuts(column, table[column.name], k, rules.units)
         if isinstance(column, ON_A_LINE)
-        else NodeCuts(column, table[column.name], per_part)
+        else NodeCuts(column, table[column.name])
         for column in columns
     ]
     candidates = [(column, cut) for column in cut_columns for cut in column.candidates]
     parts = labels
     while candidates:
         if parts is labels:  # Gains are what they were where a cut was not possible.
-            candidates.sort(key=lambda pair: pair[0].gain(pair[1]))
+            candidates.sort(key=lambda pair: order(*pair))
         column, cut = candidates.pop()
         parts = _numbered(labels, column.cells_with(cut))
         if np.bincount(parts).min() >= k and rules.are_met(parts).all():
             labels = parts
+            column.gained += column.gain(cut)
             candidates += [(column, new) for new in column.add(cut)]
     texts_of, losses = zip(*(column.released() for column in cut_columns), strict=True)
     names = [column.name for column in columns]
-    return dict(zip(names, texts_of, strict=True)), float(np.mean(losses))
+    n_uncut = sum(column.gained == 0.0 for column in cut_columns)
+    return n_uncut, float(np.mean(losses)), dict(zip(names, texts_of, strict=True))
+
+
+# By which the next cut is chosen: the largest value.
+ORDERS: tuple[Callable[[Any, Any], Any], ...] = (
+    lambda column, cut: column.gain(cut),
+    lambda column, cut: column.gain(cut) / column.n_added(cut),
+    lambda column, cut: (-column.gained, column.gain(cut)),
+)
 
 
 def _numbered(labels: Labels, cells: Labels) -> Labels:
@@ -184,6 +198,7 @@ class LineCuts:
         self._sorted = np.sort(self._values[~self._missing])
         self._is_whole = isinstance(column, OrdinalColumn) or bool(np.all(self._sorted % 1 == 0))
         self._cuts: list[float] = []
+        self.gained = 0.0
         if isinstance(column, OrdinalColumn):
             # None where rare values lie in between: they are in no interval on either side.
             self.candidates = (column.ranks[:-1] + 0.5)[np.diff(column.ranks) == 1].tolist()
@@ -206,6 +221,10 @@ class LineCuts:
         widths = (n_high - n_cut) * (cut - low) + (n_cut - n_low) * (high - cut)
         return float(widths / max(ends[-1] - ends[0], np.finfo(np.float64).tiny))
 
+    def n_added(self, cut: float) -> int:
+        """How many parts a cut adds."""
+        return 1
+
     def cells_with(self, *cuts: float) -> Labels:
         """The cell of each record if there are more cuts; 0 where a value is missing."""
         cells = np.searchsorted(sorted([*self._cuts, *cuts]), self._values, side="right") + 1
@@ -219,12 +238,13 @@ class LineCuts:
     def released(self) -> tuple[Callable[[Series], Array], Floats]:
         """What values are released as, and the loss of each record."""
         ends = [self._outer[0], *self._cuts, self._outer[1]]
-        covers = [(), *map(self._cover, ends[:-1], ends[1:])] if self._cuts else [(), ()]
+        is_last = [False] * len(self._cuts) + [True]
+        covers = [(), *map(self._cover, ends[:-1], ends[1:], is_last)] if self._cuts else [(), ()]
         cells = self.cells_with()
         used = np.setdiff1d(cells, 0)
         ends = [end for cell in used for end in covers[cell]]
         losses = np.array([*map(NumberDomain(ends, unit=float(self._is_whole)).loss_of, covers)])
-        are_closed = [self._is_whole or cover[-1:] == (self._outer[1],) for cover in covers]
+        are_closed = [self._is_whole or last for last in (True, *is_last)]
         pairs = zip(covers, are_closed, strict=True)
         texts = np.array([text_of_cover(self._column, *pair) for pair in pairs], dtype=object)
         # Nobody is to know cuts that the release does not show: in gaps, or between two of "*".
@@ -233,8 +253,11 @@ class LineCuts:
         texts_of = partial(_texts_on_line, self._column, cuts, texts)
         return texts_of, np.where(self._missing, 0.0, losses[cells])
 
-    def _cover(self, low: float, high: float) -> Cover:
-        """The ends of a cell that are shown: none if one is not safe, or not that of a value."""
+    def _cover(self, low: float, high: float, is_last: bool) -> Cover:
+        """The ends of a cell that are shown: none if one is not safe, or not that of a value.
+
+        The last cell includes its upper end. Others end before it, at a whole number or open.
+        """
         if isinstance(self._column, OrdinalColumn):
             both = self._column.ranks, self._sorted
             ranks, own = (part[(part > low) & (part < high)] for part in both)
@@ -242,14 +265,14 @@ class LineCuts:
             return () if is_beyond else (float(ranks[0]), float(ranks[-1]))
         if np.isinf(low) or np.isinf(high):
             return ()
-        return low, high - (self._is_whole and high != self._outer[1])
+        return low, high - (self._is_whole and not is_last)
 
 
 class NodeCuts:
     """Categories, which are cut into the nodes below one node of a tree."""
 
-    def __init__(self, column: Any, cells: Series, per_part: bool) -> None:
-        self._column, self._per_part = column, per_part
+    def __init__(self, column: Any, cells: Series) -> None:
+        self._column, self.gained = column, 0.0
         self._tree, self._losses, self._leaves = column.tree_of(cells)
         self._missing: Booleans = np.asarray(is_missing(cells) | (self._leaves < 0))
         self._n_below = np.bincount(self._leaves[~self._missing], minlength=self._tree.n_leaves)
@@ -261,16 +284,18 @@ class NodeCuts:
         self.candidates = [root for root in self._children if root == self._tree.root]
 
     def gain(self, node: int) -> float:
-        """How much the loss of all records falls, maybe as a share of the parts that are added."""
-        n_added = max(len(self._children[node]) - 1, 1) if self._per_part else 1
+        """How much the loss of all records falls."""
         return float(
             sum(
                 self._n_below[self._tree.first[child] : self._tree.last[child] + 1].sum()
                 * (self._losses[node] - self._losses[child])
                 for child in self._children[node]
             )
-            / n_added
         )
+
+    def n_added(self, node: int) -> int:
+        """How many parts a cut adds."""
+        return max(len(self._children[node]) - 1, 1)
 
     def cells_with(self, node: int) -> Labels:
         """The node of each record if one is cut, plus 1; 0 where a value is missing."""

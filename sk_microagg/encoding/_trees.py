@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from sk_microagg._utils._places import found_in
 from sk_microagg._utils._statistics import Members
 from sk_microagg._utils._typing import Floats, Labels, Series
 from sk_microagg.encoding._categories import CategoryColumn, ends_of, standardized
@@ -30,7 +31,8 @@ class HierarchyColumn(CategoryColumn):
     ) -> None:
         """`n_records` is how many records each cell stands for; None for one."""
         known = column.dropna().to_numpy()
-        domain = hierarchy._domain(known, f"Column {column.name!r}")
+        with found_in(np.flatnonzero(column.notna()), column.name):
+            domain = hierarchy._domain(known, f"Column {column.name!r}")
         self._tree, self._losses = domain.tree, domain.loss
         super().__init__(column, k, units)  # with rows that take no notice of the hierarchy
         n_leaves, n_nodes = self.n_leaves, len(self._tree.labels)

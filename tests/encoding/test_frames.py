@@ -208,6 +208,35 @@ def test_tables_of_arrow_lose_their_metadata_and_nothing_else():
     assert release.schema.metadata is None
 
 
+def test_fields_of_arrow_lose_their_metadata():
+    """A note on a field, or within a type, may be about rows or columns that are left out."""
+    noted = {"note": "the largest is 97"}
+    inner = pa.field("item", pa.int64(), metadata=noted)
+    types = {
+        "a": pa.int64(),
+        "struct": pa.struct([inner]),
+        "list": pa.list_(inner),
+        "large": pa.large_list(inner),
+        "fixed": pa.list_(inner, 1),
+        "map": pa.map_(pa.string(), inner.with_name("value")),
+        "nested": pa.list_(pa.struct([inner])),
+    }
+    cells = {
+        "a": list(DIGITS),
+        "struct": [{"item": 1}] * N,
+        "map": [[("x", 1)]] * N,
+        "nested": [[{"item": 1}]] * N,
+    }
+    arrays = [pa.array(cells.get(name, [[1]] * N), type=kind) for name, kind in types.items()]
+    fields = [pa.field(name, kind, metadata=noted) for name, kind in types.items()]
+    table = pa.table(arrays, schema=pa.schema(fields, metadata=noted))
+    assert b"largest" in table.schema.serialize().to_pybytes()
+    release = TableAggregator(3, quasi_identifiers="a").fit_transform(table)
+    assert release.schema.equals(table.schema)  # The types are the same.
+    assert b"largest" not in release.schema.serialize().to_pybytes()
+    assert release.drop_columns("a").equals(table.drop_columns("a"))
+
+
 @in_one_case("is_ordered", [False, True])
 @in_one_case(
     ("units", "is_listed"),

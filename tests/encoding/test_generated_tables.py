@@ -17,6 +17,7 @@ from oracles import encoding as oracle
 from tables.any_kind import COLUMNS, NOT_OF_ARROW, draw_table
 
 from sk_microagg import TableAggregator
+from sk_microagg._utils._rounding import Rounding
 from sk_microagg._utils._tables import SIMILAR, is_null
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import anonymity_level
@@ -132,7 +133,7 @@ def assert_categories_are_kept_unless_rare(released, column, k):
     assert released.cat.ordered == column.cat.ordered
 
 
-def assert_right_cells(name, released, cells, kind, groups, k):
+def assert_right_cells(name, released, cells, kind, groups, k, rounding):
     """Each group is released as one value: the one that the oracle names."""
     counts = Counter(oracle.known(cells))
     for group in groups:
@@ -142,10 +143,10 @@ def assert_right_cells(name, released, cells, kind, groups, k):
         if kind in ("category", "boolean"):
             assert_right_mode(value, members, cells, counts, k)
         elif kind == "number":
-            assert_right_mean(value, members, cells)
+            assert_right_mean(value, members, cells, rounding)
         elif not is_null(value):
             assert kind == "date" or counts[value] >= k or counts[value] == 0
-            assert_within(value, oracle.known(members), kind)
+            assert_within(value, oracle.known(members), kind, rounding)
 
 
 def is_same(a, b):
@@ -164,12 +165,14 @@ def assert_right_mode(value, members, cells, counts, k):
     assert value is None or counts[value] >= k or oracle.known(members).count(value) >= 2
 
 
-def assert_right_mean(value, members, cells):
+def assert_right_mean(value, members, cells, rounding):
     right = oracle.mean(members)
     if right is None:
         assert is_null(value)
         return
-    unit = Fraction(10) ** -max(map(n_decimals, oracle.known(cells)))
+    decimals = rounding.decimals
+    own = max(map(n_decimals, oracle.known(cells)))
+    unit = Fraction(10) ** -(own if decimals is None else min(decimals, own))
     largest = max(abs(cell) for cell in oracle.known(members))
     assert abs(float(value) - float(right)) <= unit / 2 + 2.0**-23 * float(largest)
 
@@ -179,11 +182,22 @@ def n_decimals(number):
     return len(text) - 1 - text.index(".")
 
 
-def assert_within(value, members, kind):
-    if kind == "date":
-        if getattr(value, "tzinfo", None) is not None:
-            value, *members = (cell.replace(tzinfo=None) for cell in (value, *members))
-        assert min(members) <= value <= max(members)
+def assert_within(value, members, kind, rounding):
+    if kind != "date":
+        return
+    if getattr(value, "tzinfo", None) is not None:
+        value, *members = (cell.replace(tzinfo=None) for cell in (value, *members))
+    if not min(members) <= value <= max(members):
+        # The mean was rounded beyond all of them, by half of a step at most.
+        nearest = min(members) if value < min(members) else max(members)
+        number, _, unit = rounding.decimals.rpartition(" ")
+        if isinstance(value, pd.Period):
+            assert 2 * abs(value.ordinal - nearest.ordinal) <= int(number or 1)
+        else:
+            step = int(number or 1) * pd.Timedelta(1, unit if unit != "days" else "day")
+            # At the ends of the calendar, in years 1 and 9999, only one multiple is near.
+            is_at_an_end = not 50 < getattr(value, "year", 2000) < 9950
+            assert (1 if is_at_an_end else 2) * abs(pd.Timedelta(value - nearest)) <= step
 
 
 def check_table(seed, library):
@@ -199,7 +213,8 @@ def check_table(seed, library):
     groups = [np.flatnonzero(model.labels_ == label) for label in range(model.n_groups_)]
     released = cells_by_column(release)
     for name, cells in cells_by_column(table).items():
-        assert_right_cells(name, released[name], cells, model.kinds_[name], groups, k)
+        rounding = model.rounding_.get(name, Rounding())
+        assert_right_cells(name, released[name], cells, model.kinds_[name], groups, k, rounding)
     assert_transform_is_the_release(model, table, released)
 
 

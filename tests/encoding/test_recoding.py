@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from attacks.byte_search import found_in, rare_numbers, recognizable
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from marks import in_one_case
 from tables.any_kind import COLUMNS, draw_table
 from tables.mixed import HIERARCHIES, draw
@@ -51,6 +53,17 @@ def test_intervals_do_not_overlap_and_k_holds(n, k, seed):
         assert model.generalization_loss_ == pytest.approx(
             generalization_loss(X, release, hierarchies=HIERARCHIES)
         )
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 12), min_size=4, max_size=40), st.sampled_from([1.0, 0.5]))
+def test_each_value_is_in_exactly_one_interval(numbers, unit):
+    values = np.array(numbers) * unit
+    for k in (2, 3, 4):
+        release = TableAggregator(k, **DISJOINT).fit_transform(pd.DataFrame({"x": values}))
+        cells = [cell for cell in release["x"].unique() if cell != "*"]
+        for value in values:
+            assert sum(is_in(value, cell) for cell in cells) == (len(cells) > 0)
 
 
 def test_no_cut_can_be_added():
@@ -149,13 +162,18 @@ def test_transform_of_columns_of_any_kind_is_the_release():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Column .* has mostly")
+@pytest.mark.filterwarnings("ignore:Column .* has mostly", "ignore:Most weights")
 @in_one_case(
     "roles",
     [
         {},
         {"unit": "person", "strata": ["region", "ill"]},
-        {"weight": "w", "strata": "region", "privacy": PopulationSize(120)},
+        {
+            "weight": "w",
+            "weight_release": "mean",
+            "strata": "region",
+            "privacy": PopulationSize(120),
+        },
         {"sensitive": "ill", "privacy": LDiversity(2), "weight": "w", "unit": "person"},
     ],
 )
@@ -251,3 +269,17 @@ def test_what_it_needs():
         TableAggregator(3, intervals="disjoint").fit(draw(20))
     with pytest.raises(ValueError, match=r"^intervals='nested'"):
         TableAggregator(3, intervals="nested").fit(draw(20))
+
+
+def test_few_columns_are_left_without_a_cut():
+    """With the largest gain first, years would be cut finely, and speeds not at all."""
+    rng = np.random.default_rng(369)
+    n, k = int(rng.choice([200, 400, 800])), int(rng.choice([3, 5]))
+    X = pd.DataFrame({"age": rng.integers(20, 80, n)})
+    X["year"] = np.clip(2003 - rng.gamma(2, 4.5, n), 1953, 2003).astype(int)
+    X["speed"] = rng.choice(list("abcde"), n, p=[0.4, 0.3, 0.2, 0.07, 0.03])
+    for name in ("belted", "driver")[: int(rng.integers(0, 3))]:
+        X[name] = rng.choice(["x", "y"], n, p=[0.8, 0.2])
+    release = TableAggregator(k, **DISJOINT).fit_transform(X)
+    assert release.groupby(list(X.columns)).size().min() >= k
+    assert sum(release[name].nunique() == 1 for name in X) == 1

@@ -109,10 +109,10 @@ def test_rounding(cells, dtype, decimals, expected):
 
 
 def test_thirteen_decimals_are_all_digits():
-    assert NumberColumn(pd.Series([0.1234567890123, 1.0])).decimals is None
-    assert NumberColumn(pd.Series([0.123456789012, 1.0])).decimals == 12
-    assert NumberColumn(pd.Series([100.0, 2000.0])).decimals == 0
-    assert NumberColumn(pd.Series([0.1 + 0.2, 58.11])).decimals == 2
+    assert NumberColumn(pd.Series([0.1234567890123, 1.0])).own_decimals is None
+    assert NumberColumn(pd.Series([0.123456789012, 1.0])).own_decimals == 12
+    assert NumberColumn(pd.Series([100.0, 2000.0])).own_decimals == 0
+    assert NumberColumn(pd.Series([0.1 + 0.2, 58.11])).own_decimals == 2
 
 
 # Modes

@@ -4,7 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 
-from sk_microagg._utils._formatting import at_most, counted, percent, rounded_percent, signed
+from sk_microagg._utils._formatting import (
+    counted,
+    in_records,
+    percent,
+    rounded_percent,
+    three_digits,
+)
 
 
 @in_one_case(
@@ -12,12 +18,12 @@ from sk_microagg._utils._formatting import at_most, counted, percent, rounded_pe
     [
         (0, "0%"),
         (1e-17, "0%"),  # by rounding
-        (1e-9, "<0.01%"),
-        (0.0000999, "<0.01%"),
-        (0.0001, "0.01%"),
-        (0.00456, "0.46%"),
-        (0.01, "1.0%"),
-        (0.0374, "3.7%"),
+        (1e-9, "<0.001%"),
+        (0.0000099, "<0.001%"),
+        (0.00001, "0.001%"),
+        (0.00456, "0.456%"),
+        (0.01, "1.00%"),
+        (0.0374, "3.74%"),
         (0.5, "50.0%"),
         (0.9994, "99.9%"),
         (0.9996, ">99.9%"),
@@ -60,11 +66,6 @@ def test_only_none_and_all_are_written_as_0_and_100_percent(n, digits):
         assert text[0] in "<>" or 0 < float(text.rstrip("%")) < 100
 
 
-def test_signs_of_zero_and_minus():
-    assert [signed(x) for x in (0.004, -0.004, 0.0)] == ["0.00"] * 3
-    assert signed(-1.5, decimals=1) == "\N{MINUS SIGN}1.5"
-
-
 def test_counts_have_thousands_separators():
     assert counted(0, "record") == "0 records"
     assert counted(1, "record") == "1 record"
@@ -89,14 +90,26 @@ def test_rounded_percent(share, up, down):
     assert rounded_percent(share, 3, ROUND_FLOOR) == down
 
 
-@settings(deadline=None)
-@given(st.integers(1, 10_000))
-def test_bounds_in_whole_percents_hold(k):
-    words = at_most(1 / k)
-    if words == "<1%":
-        assert k > 100
-    else:
-        assert 0 <= int(words.removeprefix("at most ").removesuffix("%")) * k - 100 < k
+@in_one_case(
+    ("number", "text"),
+    [
+        (0, "0.00"),
+        (12.345, "12.3"),
+        (-0.09999, "\N{MINUS SIGN}0.100"),
+        (0.00123456, "0.00123"),
+        (123456.7, "123,457"),
+        (1.5e-9, "1.5e\N{MINUS SIGN}09"),
+        (-2e12, "\N{MINUS SIGN}2e+12"),
+        (float("nan"), "\N{EN DASH}"),
+    ],
+)
+def test_three_digits(number, text):
+    assert three_digits(number) == text
+
+
+def test_shares_of_records_have_their_number():
+    assert in_records(28 / 300, 300) == "28 of 300 records (9.33%)"
+    assert in_records(1.0, 1234) == "1,234 of 1,234 records (100%)"
 
 
 @settings(deadline=None)
