@@ -9,6 +9,7 @@ from functools import reduce
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array, issparse
 
 from sk_microagg._aggregation import Problem, group_block
@@ -22,6 +23,8 @@ from sk_microagg._model._points import (
     with_values,
 )
 from sk_microagg._model._power import nearest_cells, weights_of_points
+from sk_microagg._model._power_cells import n_hidden_rows
+from sk_microagg._utils._rounding import Spread
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._writing import TemporaryFolder
 from sk_microagg.encoding._coordinates import Coordinates
@@ -129,6 +132,7 @@ class Summary:
     n_rows: int
     group_sizes: Labels
     sse: float
+    spread: Spread
     moments: Moments
     n_moved: int
     n_iter: int
@@ -142,6 +146,7 @@ class Summary:
             sum(summary.n_rows for summary in summaries),
             np.concatenate([summary.group_sizes for summary in summaries]),
             sum(summary.sse for summary in summaries),
+            Spread.merged([summary.spread for summary in summaries]),
             Moments.merged([summary.moments for summary in summaries]),
             sum(summary.n_moved for summary in summaries),
             sum(summary.n_iter for summary in summaries),
@@ -174,6 +179,7 @@ class Aggregate:
             records, rules = self.row_format.records(rows), self.row_format.rules(rows)
             weights = self.row_format.weights(rows)
             labels, groups, kept = self._grouped(records, seed, rules, weights)
+            n_hidden = n_hidden_rows(groups.scaled_centroids, pd.DataFrame(groups.centroids))
             figures = []
             if rules:
                 rules.check(labels, "A block has groups")
@@ -188,8 +194,9 @@ class Aggregate:
                     len(rows),
                     groups.sizes.astype(np.int32),  # The client holds those of the whole table.
                     groups.sse,
+                    coding.spread(records, labels, rules.units if rules else None),
                     Moments.from_records(kept.matrix if isinstance(kept, SparsePoints) else kept),
-                    groups.n_moved,
+                    groups.n_moved + n_hidden,
                     groups.n_iter,
                     _extremes([figures]),
                     coding.shown(groups.centroids),

@@ -10,15 +10,18 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from sk_microagg._table_roles import TableRoles
-from sk_microagg._table_space import check_decimals, check_kinds, check_weights
-from sk_microagg._utils._statistics import Members, group_means
+from sk_microagg._table_roles import TableRoles, check_decimals
+from sk_microagg._table_space import check_kinds, check_weights
+from sk_microagg._utils._rounding import Rounding, Spread
+from sk_microagg._utils._statistics import Members, without_single
 from sk_microagg._utils._tables import is_categorical
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg._utils._validation import check_k
 from sk_microagg.encoding import CategoryColumn, OrdinalColumn
 from sk_microagg.encoding._categories import mode_positions
 from sk_microagg.encoding._coordinates import Coordinates
+from sk_microagg.encoding._dates import UNITS_OF_DATES
+from sk_microagg.encoding._encoder import find_roundings
 from sk_microagg.encoding._frames import can_be_missing, take, with_room
 from sk_microagg.encoding._numbers import group_averages
 from sk_microagg.encoding._recoding import (
@@ -27,6 +30,7 @@ from sk_microagg.encoding._recoding import (
     text_of_cover,
     values_for_intervals,
 )
+from sk_microagg.encoding._sampling_weights import rounded_means
 from sk_microagg.encoding._trees import HierarchyColumn
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._domain import NumberDomain
@@ -58,7 +62,10 @@ class TableCoding:
                 f"{type(weights).__name__}."
             )
         given, orders, trees = check_kinds(estimator, names)
-        weights, decimals = check_weights(weights, names), check_decimals(estimator.decimals, names)
+        weights, decimals = (
+            check_weights(weights, names),
+            check_decimals(estimator.decimals, names, UNITS_OF_DATES),
+        )
         kinds, prototypes = find_kinds(frame[names], given | dict.fromkeys(trees, "category"))
         n_counted = MOST_COUNTED * k if has_intervals else k
         surveys = survey_columns(frame, kinds, roles.unit, n_counted, decimals, has_intervals)
@@ -104,13 +111,31 @@ class TableCoding:
             column.averages(records[:, j], members) for j, column in enumerate(self.columns)
         ]
         if self.weight is not None and weights is not None:
-            averages.append(group_means(weights[:, None], labels))
+            averages.append(rounded_means(weights, labels))
         sums = space.sums_of_squares(records, labels, hidden)
         return replace(
             groups,
             centroids=np.column_stack(averages),
             sse=float(sum(within for within, _ in sums.values())),
         )
+
+    @property
+    def _averaged(self) -> list[int]:
+        """The places of columns of numbers, dates or ranks that are released as averages."""
+        return [place for place, column in enumerate(self.columns) if type(column) is Line]
+
+    def spread(self, records: Floats, labels: Labels, units: Array | None) -> Spread:
+        """Deviations within groups, of columns that are released as averages."""
+        known = [without_single(records[:, place], labels, units) for place in self._averaged]
+        return Spread.within(np.reshape(known, (-1, len(labels))).T, labels)
+
+    def find_roundings(self, records: Floats, spread: Spread, weight: Any) -> dict[Any, Rounding]:
+        """Find how averages are rounded, given some rows and the deviations within all groups."""
+        columns = [self.columns[place].column for place in self._averaged]
+        values = records[:, self._averaged].T
+        for column, own, deviation in zip(columns, values, spread.deviations(), strict=True):
+            column.find_rounding(own, deviation)
+        return find_roundings(columns, weight)
 
     def shown(self, centroids: Floats) -> tuple[Array, ...]:
         """The categories that groups are released as."""

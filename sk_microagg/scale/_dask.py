@@ -22,6 +22,8 @@ from sk_microagg._utils._estimator import (
     all_or_nothing,
     complete_model,
 )
+from sk_microagg._utils._places import found_in
+from sk_microagg._utils._rounding import Rounding
 from sk_microagg._utils._statistics import loss_share
 from sk_microagg._utils._typing import (
     BuilderLike,
@@ -88,8 +90,8 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     weight : str or None, default=None
         The column of sampling weights: see :class:`~sk_microagg.TableAggregator`.
 
-    weight_release : {"mean", "keep"}, default="mean"
-        How weights are released: as the mean of the group, or unchanged.
+    weight_release : {"keep", "mean"}, default="keep"
+        How weights are released: unchanged, or as the mean of the group.
 
     drop : str, list of str or None, default=None
         Columns that are not released, such as names.
@@ -122,8 +124,9 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         The only kind on Dask: disjoint intervals need all rows at once.
 
     decimals : "auto", int, dict or None, default="auto"
-        Number of decimals of released numbers, for all columns or by their names. "auto": as many
-        as the column itself has. None: all digits.
+        Number of decimals of released numbers, for all columns or by their names, as in
+        :class:`~sk_microagg.TableAggregator`. "auto" looks at the gaps between values in the
+        sample.
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size: :class:`~sk_microagg.privacy.LDiversity`, or
@@ -202,6 +205,10 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     n_iter_ : int
         Number of iterations of the refiner, over all blocks.
 
+    rounding_ : dict
+        By the name of each column of numbers or dates that is released as averages, how these are
+        rounded.
+
     kinds_ : dict
         What each quasi-identifier, by its name, was treated as: "number", "ordinal", "date",
         "boolean", "category" or "hierarchy".
@@ -266,7 +273,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         unit: Hashable = None,
         strata: Names | None = None,
         weight: Hashable = None,
-        weight_release: Literal["mean", "keep"] = "mean",
+        weight_release: Literal["keep", "mean"] = "keep",
         drop: Names | None = None,
         categorical: Names = "from_dtype",
         ordinal: Mapping[Any, Sequence[Any]] | Names | None = None,
@@ -402,7 +409,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         """
         check_is_fitted(self)
         release = Release(path, npartitions, X if is_path(X) else None)
-        with release.draft() as folder, complete_model(self):
+        with release.draft() as folder, complete_model(self), found_in(None):
             X = as_dask_frame(X)
             release.check_names(X)
             roles = self._table_roles
@@ -419,6 +426,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             written = release.write(self._replaced(parts, shuffle), folder, parts)
         return written if path is None else read(path)
 
+    @found_in(None)
     def _fit(self, X: Any) -> tuple[Parts, Any]:
         """Find the groups; return the table, and the shuffle that brings the released rows back."""
         roles = TableRoles.from_estimator(self, list(X.columns))
@@ -467,6 +475,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         summary = grouped.summary
         if rules and np.any(are_one_group(sizes, summary.group_sizes) & (sizes >= 2 * k)):
             warn_of_one_group(within_strata=constraints.strata is not None)
+        roundings = coding.find_roundings(records, summary.spread, roles.weight)
         if self.folder is not None:
             grouped.model.keep()
         self._say("groups are made")
@@ -478,6 +487,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             ]  # Some are tuples.
             self.builder_: Any = method.builder
             self.refiner_: Any = method.refiner
+            self.rounding_: dict[Any, Rounding] = roundings
             self.kinds_: dict[Any, str] = {c.column.name: c.column.kind for c in coding.columns}
             self.n_rows_: int = sample.n_rows
             self.n_blocks_: int = grouped.router.n_blocks
@@ -531,8 +541,8 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
                 f"intervals={self.intervals!r} must be 'overlapping' on Dask. For disjoint ones, "
                 "use TableAggregator, or cut numbers into bins first and name these `categorical`."
             )
-        check_weight_release(self)
         size, k = check_count("sample_size", self.sample_size), check_k(self.k, math.inf)
+        check_weight_release(self, k)
         least = max(SMALLEST_SAMPLE, SMALLEST_SAMPLE_IN_GROUPS * k)
         if size < least:
             raise ValueError(

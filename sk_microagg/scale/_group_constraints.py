@@ -14,12 +14,13 @@ import numpy as np
 
 from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._tables import check_types, warn_of_similar_values, warn_of_spellings
-from sk_microagg._utils._typing import DataFrame, Floats, Labels
+from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels
 from sk_microagg._utils._validation import check_k
 from sk_microagg.encoding._sampling_weights import about_weights, warn_of_rare_weights, weights_of
 from sk_microagg.privacy import Constraint, DistinctUnits, Rules
 from sk_microagg.privacy._amounts import AmountConstraint, amounts_of
 from sk_microagg.privacy._codes import GroupCounts
+from sk_microagg.privacy._columns import check_one_kind
 from sk_microagg.privacy._rules import Rule, split_constraints
 from sk_microagg.privacy._strata import StratumNames
 from sk_microagg.scale._stratum_columns import (
@@ -92,13 +93,20 @@ class GroupConstraints:
         for rule, name in zip(self.rules, self.columns, strict=True):
             rules.append(rule.subset(encoded[:, numbers[name]].astype(np.intp)))
         for constraint, words in self.on_amounts:
-            prepared, _ = constraint.prepare(self.amounts_in(encoded, constraint.column))
+            prepared = self.prepared_amounts(constraint, encoded)
             own = constraint.with_units(prepared, None if self.unit is None else units)
             rules.append(Rule(constraint, constraint.describe(words), own, None))
         return Rules(tuple(rules))
 
     def amounts_in(self, encoded: Floats, column: Any) -> Floats:
         return encoded[:, self.n_before_amounts + self.amounts.index(column)]
+
+    def prepared_amounts(self, constraint: AmountConstraint, encoded: Floats) -> Array:
+        """The amounts that a constraint is about, times the weights if there are any."""
+        prepared, _ = constraint.prepare(self.amounts_in(encoded, constraint.column))
+        if constraint.is_weighted(self.weight):
+            return constraint.with_weights(prepared, self.amounts_in(encoded, self.weight))
+        return prepared
 
     def rules_of_units(self, codes: Any = ()) -> list[Rule]:
         """The rules about units, for rows with these numbers of units: their number is first."""
@@ -142,6 +150,8 @@ def find_constraints(frame: Any, k: int, privacy: Any, roles: TableRoles) -> Gro
     columns, keys, sizes, spellings, types = compute_merged(counted, _merged, k)
     for name, cell_types in zip(names, types, strict=True):
         check_types(cell_types, f"Column {name!r} of X")
+        if name == roles.unit:
+            check_one_kind(cell_types)
     for column in columns:
         check_k(k, int(column.counts.sum()))  # Nothing is known of the values of no rows.
     if unit is not None and len(keys) < k:
@@ -227,20 +237,19 @@ def _constraints_by_column(
 ) -> dict[Any, list[Constraint]]:
     by_column: dict[Any, list[Constraint]] = {}
     for constraint in privacy:
-        name = constraint.column
-        if name is None and len(sensitive) == 1:
-            [name] = sensitive
-        if name not in sensitive:
-            raise ValueError(
-                f"column={constraint.column!r} must be one of the columns of "
-                f"sensitive={sensitive!r}."
-            )
-        by_column.setdefault(name, []).append(constraint)
-        if getattr(dtypes[name], "ordered", False) and constraint.uses_order:
-            raise ValueError(
-                f"sensitive column {name!r} has type {dtypes[name]}, whose order may differ by "
-                "partition: convert it to numbers or text."
-            )
+        names = sensitive if constraint.column is None else [constraint.column]
+        for name in names:
+            if name not in sensitive:
+                raise ValueError(
+                    f"column={constraint.column!r} must be one of the columns of "
+                    f"sensitive={sensitive!r}."
+                )
+            by_column.setdefault(name, []).append(constraint)
+            if getattr(dtypes[name], "ordered", False) and constraint.uses_order:
+                raise ValueError(
+                    f"sensitive column {name!r} has type {dtypes[name]}, whose order may differ "
+                    "by partition: convert it to numbers or text."
+                )
     return by_column
 
 

@@ -158,7 +158,7 @@ def _amounts(frame: DataFrame, constraints: Any) -> list[tuple[Series, Series]]:
     encoded, found = constraints.encode(frame), []
     strata = constraints.strata_of(encoded)
     for constraint, _ in constraints.on_amounts:
-        prepared, _ = constraint.prepare(constraints.amounts_in(encoded, constraint.column))
+        prepared = constraints.prepared_amounts(constraint, encoded)
         # A row without a unit is one of its own: only the largest are kept.
         has_unit = constraints.unit is not None
         unit = encoded[:, len(constraints.values)] if has_unit else np.arange(len(frame))

@@ -222,7 +222,7 @@ def _precision(line: Any) -> float:
     """The more decimals, or the shorter the steps, the larger."""
     if isinstance(line, DateColumn):
         return -line.step
-    return np.inf if line.decimals is None else line.decimals
+    return np.inf if line.own_decimals is None else line.own_decimals
 
 
 def _together(categories: list[Any]) -> pd.Index:

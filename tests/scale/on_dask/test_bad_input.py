@@ -95,7 +95,7 @@ def test_bad_npartitions(X, npartitions, error):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(np.inf, "^Column 'income' of X holds infinite"), (1e200, "infinite")],
+    [(np.inf, "^Column 'income' of X: some cells are infinite"), (1e200, "infinite")],
 )
 def test_bad_values_in_some_partition(table, X, value, message):
     table = table.copy()

@@ -114,7 +114,7 @@ def test_one_worker_makes_the_release_of_threads(X, new, threads):
 def test_release_is_that_of_micro_aggregator(client, X):
     aggregator = DaskTableAggregator(quasi_identifiers=NAMES, shuffle="memory", **PARAMETERS)
     release = aggregator.fit_transform(X)
-    expected = MicroAggregator(**PARAMETERS).fit_transform(X[NAMES].compute())
+    expected = MicroAggregator(**PARAMETERS, decimals="auto").fit_transform(X[NAMES].compute())
     assert_array_equal(release[NAMES].compute(), expected)
     assert anonymity_level(release[NAMES]) == anonymity_level(expected) >= 3
 
@@ -135,7 +135,7 @@ def test_constraints_units_and_strata(client, X):
     )
     release = aggregator.fit_transform(V)
     table = V.compute()
-    memory = MicroAggregator(**parameters)
+    memory = MicroAggregator(**parameters, decimals="auto")
     expected = memory.fit_transform(
         table[NAMES], sensitive=table["visits"], unit=table["patient"], strata=table["ward"]
     )
@@ -151,7 +151,7 @@ def test_constraints_units_and_strata(client, X):
 
 def test_errors_in_a_row_reach_the_user(client, X):
     bad = X.assign(income=X["income"].where(X["visits"] < 8, np.inf))
-    with pytest.raises(ValueError, match="'income' of X holds infinite"):
+    with pytest.raises(ValueError, match="'income' of X: some cells are infinite"):
         DaskTableAggregator(quasi_identifiers=NAMES).fit(bad)
 
 

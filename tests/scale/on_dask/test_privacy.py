@@ -317,12 +317,6 @@ class Spread(Constraint):
             "on Dask, it must be LDiversity, UnitShare, or TCloseness with a distance of",
         ),
         (
-            {"privacy": LDiversity()},
-            {"sensitive": ROLES},
-            ValueError,
-            "^column=None must be one of",
-        ),
-        (
             {"privacy": LDiversity(column="x")},
             {"sensitive": "cost"},
             ValueError,
