@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sk_microagg._utils._places import NO_NUMBER, check_cells, no_numbers
 from sk_microagg._utils._tables import cells_of, has_numbers, missing_cells
 from sk_microagg._utils._typing import Array, Codes, Floats, Labels
 from sk_microagg.privacy._base import ROUNDING, BoundConstraint
@@ -40,8 +42,14 @@ class AmountConstraint(BoundConstraint):
         self.check_parameters()
         amounts = amounts_of(values, self._words())
         missing = np.isnan(amounts)
-        if (amounts < 0).any() or np.isinf(amounts).any():
-            raise ValueError(f"{self._words()} must have finite numbers of at least 0 only.")
+        check_cells(
+            (amounts < 0) | np.isinf(amounts),
+            self._words(),
+            ("is negative or infinite", "are negative or infinite"),
+            n_cells=int(np.sum(~missing)),
+            advice="Amounts must be finite numbers of at least 0.",
+            column=self.column,
+        )
         prepared = np.zeros(len(amounts), dtype=AMOUNTS)
         prepared["amount"] = np.where(missing, 0.0, amounts)
         prepared["unit"] = -1
@@ -56,6 +64,18 @@ class AmountConstraint(BoundConstraint):
             return values
         values = values.copy()
         values["unit"] = units
+        return values
+
+    def is_weighted(self, weight: Hashable) -> bool:
+        # A weighted mean adds up weights times amounts; weights themselves are added as they are.
+        return weight is not None and not self.is_about_weights and self.column != weight
+
+    def with_weights(self, values: Array, weights: Floats) -> Array:
+        values = values.copy()
+        with np.errstate(over="ignore"):
+            values["amount"] *= weights
+        if np.isinf(values["amount"]).any():
+            raise ValueError(f"{self._words()} must have finite products with the weights.")
         return values
 
     def suits_block(self, figure: float) -> bool:
@@ -79,19 +99,14 @@ def amounts_of(values: Any, words: str) -> Floats:
     column = as_column(values)
     if has_numbers(column):
         return np.asarray(column, dtype=np.float64)
-    missing = missing_cells(column)
-    try:
-        pairs = zip(cells_of(column), missing, strict=True)
-        cells = [np.nan if is_missing else _number(cell) for cell, is_missing in pairs]
-    except (TypeError, ValueError):
-        raise TypeError(f"{words} must be a column of numbers.") from None
-    return np.array(cells, dtype=np.float64)
-
-
-def _number(cell: Any) -> float:
-    if isinstance(cell, str | bytes):
-        raise TypeError
-    return float(cell)
+    cells, missing = cells_of(column), missing_cells(column)
+    is_text = np.array([isinstance(cell, str | bytes) for cell in cells], dtype=bool)
+    is_bad = (is_text | no_numbers(cells)) & ~missing
+    check_cells(is_bad, words, NO_NUMBER, n_cells=int(np.sum(~missing)))
+    known = [
+        np.nan if is_missing else cell for cell, is_missing in zip(cells, missing, strict=True)
+    ]
+    return np.array(known, dtype=np.float64)
 
 
 def units_in(values: Array) -> tuple[Floats, Codes | None]:

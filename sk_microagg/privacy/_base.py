@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sk_microagg._choices import FRONTS, Front
 from sk_microagg._kernels import CallbackGuard
 from sk_microagg._utils._estimator import BaseEstimator
-from sk_microagg._utils._typing import Array, Booleans, Labels
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels, Series
 from sk_microagg.privacy._registry import CONSTRAINTS
 
 # Relative: a bound that users compute, such as 1 - 0.8, may be a little off. Guards, which add up
@@ -141,8 +141,13 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
     @property
     def can_be_counted(self) -> bool:
         """Whether it holds part by part: its own class has `measure_counts`, or it is on units."""
+        return self.is_about_units or self.is_counted
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the figure of a group follows from how often it has each value."""
         # A subclass may measure something else than its parent counts.
-        return self.is_about_units or "measure_counts" in vars(type(self))
+        return "measure_counts" in vars(type(self))
 
     @property
     def uses_order(self) -> bool:
@@ -155,6 +160,23 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
 
     def with_units(self, values: Array, units: Array | None) -> Array:
         """Return prepared values together with the units of the records, where these matter."""
+        return values
+
+    def prepare_with(
+        self, values: Any, units: Array | None = None, weights: Series | None = None
+    ) -> tuple[Array, Any]:
+        """Prepare values, with the units of the records and the column of sampling weights."""
+        prepared, table = self.prepare(values)
+        if weights is not None and self.is_weighted(weights.name):
+            prepared = self.with_weights(prepared, np.asarray(weights, dtype=np.float64))
+        return self.with_units(prepared, units), table
+
+    def is_weighted(self, weight: Hashable) -> bool:
+        """Return whether values count times the column of sampling weights, if there is one."""
+        return False
+
+    def with_weights(self, values: Array, weights: Floats) -> Array:
+        """Return prepared values times sampling weights, where `is_weighted`."""
         return values
 
     def table_of_counts(self, table: Any, counts: Array) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import EqualGuard, OrderedGuard, TreeGuard
-from sk_microagg._utils._formatting import rounded_up
+from sk_microagg._utils._places import CellsError, check_cells
 from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._typing import Array, Codes, Floats, Labels
 from sk_microagg._utils._validation import check_number
@@ -53,8 +53,7 @@ class TCloseness(BoundConstraint):
           "equal".
 
     column : str, int or None, default=None
-        The sensitive column: its name, or its number. None is for a table with a single sensitive
-        column.
+        The sensitive column: its name, or its number; None for all of them.
 
     See Also
     --------
@@ -104,8 +103,8 @@ class TCloseness(BoundConstraint):
         return callable(getattr(distance, "_domain", None)) and not isinstance(distance, type)
 
     @property
-    def can_be_counted(self) -> bool:
-        return super().can_be_counted and not self._has_tree
+    def is_counted(self) -> bool:
+        return super().is_counted and not self._has_tree
 
     @property
     def uses_order(self) -> bool:
@@ -115,9 +114,9 @@ class TCloseness(BoundConstraint):
         return type(table)(counts)
 
     def in_words(self, figure: float) -> str:
-        # What was demanded is a bound, too, and may be the smaller one.
-        most = min(rounded_up(figure), self.t)
-        return f"the distance of a group from the table is at most {most:g}; {self.t:g} demanded"
+        return (
+            f"the distance of a group from the table is at most {figure:.3g}; {self.t:g} demanded"
+        )
 
     def prepare(self, values: Any) -> tuple[Array, Any]:
         self.check_parameters()
@@ -160,7 +159,7 @@ def _in_order(values: Any, codes: Codes, different: list[Any]) -> Codes:
 def _prepare_tree(values: Any, hierarchy: Any) -> tuple[Codes, TreeDistance]:
     codes, different = codes_of(values)
     counts = np.bincount(codes)
-    domain = _domain(hierarchy, different)
+    domain = _domain(hierarchy, different, codes)
     # Files repeat the root to make all rows equally long.
     root = getattr(hierarchy, "root", MISSING)
     all_paths = [_below(domain.cover(leaf, leaf), root) for leaf in range(domain.n_leaves)]
@@ -170,15 +169,20 @@ def _prepare_tree(values: Any, hierarchy: Any) -> tuple[Codes, TreeDistance]:
     return codes, TreeDistance(counts, paths, all_paths)
 
 
-def _domain(hierarchy: Any, different: list[Any]) -> Any:
+def _domain(hierarchy: Any, different: list[Any], codes: Codes) -> Any:
     try:
         domain = hierarchy._domain(np.array(different, dtype=object), "sensitive")
-    except ValueError:
-        # The message of the hierarchy would show a sensitive value.
-        raise ValueError(
-            f"distance={hierarchy!r} lacks some of the values of the sensitive column: every value "
-            "must be one of its leaves."
-        ) from None
+    except CellsError as error:
+        lacking: Any = error.places
+        check_cells(
+            np.isin(codes, lacking),
+            f"distance={hierarchy!r}",
+            (
+                "of the sensitive column is none of its leaves",
+                "of the sensitive column are none of its leaves",
+            ),
+            n_cells=int(np.sum(codes < len(different))),
+        )
     if not domain.is_tree:
         raise ValueError(
             f"distance={hierarchy!r} must be a hierarchy that is a tree; for numbers, use "

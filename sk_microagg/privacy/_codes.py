@@ -123,6 +123,12 @@ class GroupCounts:
         return cls._of_sorted(*np.divmod(pairs, base), counts)
 
     @classmethod
+    def of_one(cls, codes: Array, counts: Array) -> Self:
+        """The counts of a single group, given its codes in order."""
+        one = np.array([len(codes)])
+        return cls(codes, counts, np.array([0]), one, np.array([counts.sum()]))
+
+    @classmethod
     def of_pairs(cls, labels: Array, codes: Array, counts: Array) -> Self:
         """Return the counts of groups, given each pair of a label and a code that occurs once."""
         order = np.lexsort((codes, labels))

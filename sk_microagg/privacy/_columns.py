@@ -1,6 +1,7 @@
 """Columns of a table that have a role: sensitive ones, units, strata."""
 
-from collections.abc import Hashable, Mapping, Set
+from collections.abc import Hashable, Iterable, Mapping, Set
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,10 @@ class RoleColumns:
         for number, column in enumerate(self._columns):
             if column.dtype == object:
                 known = (cell for cell in column if not is_null(cell))
-                check_types({*map(type, known)}, self.words(number))
+                types = {*map(type, known)}
+                check_types(types, self.words(number))
+                if parameter == "unit":
+                    check_one_kind(types)
         n_given = len(self._columns[0])
         if n_given != n_records:
             raise ValueError(
@@ -61,6 +65,13 @@ class RoleColumns:
 
     def has(self, column: Hashable) -> bool:
         return column is not None and column in self._names
+
+    def numbers_of(self, constraint: Any) -> list[int]:
+        """Numbers of the columns that a constraint is about: all if it names none."""
+        column = getattr(constraint, "column", None)
+        if column is None and not constraint.is_about_amounts:
+            return list(range(len(self._columns)))
+        return [self.number_of(column)]
 
     def number_of(self, column: Hashable) -> int:
         """Number of the column that a constraint selects."""
@@ -111,3 +122,20 @@ class RoleColumns:
         if name is not None:
             return f"{self._parameter} column {printable(name)!r}".lstrip()
         return f"{self._parameter} column" + (f" {number}" if len(self._columns) > 1 else "")
+
+
+def check_one_kind(types: Iterable[type]) -> None:
+    """Raise an error unless the types of units are of one kind: 1 and "1" may be one person."""
+    kinds = sorted({_kind_of(kind) for kind in types})
+    if len(kinds) > 1:
+        raise ValueError(
+            f"unit: people must be named by values of one kind, but there are "
+            f"{' and '.join(kinds)}. A number and the same digits as text may be one person."
+        )
+
+
+def _kind_of(kind: type) -> str:
+    if issubclass(kind, str):
+        return "texts"
+    is_boolean = issubclass(kind, bool | np.bool_)
+    return "numbers" if issubclass(kind, Number) and not is_boolean else kind.__name__

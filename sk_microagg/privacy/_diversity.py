@@ -8,7 +8,6 @@ import numpy as np
 
 from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import DistinctGuard, EntropyGuard, RecursiveGuard
-from sk_microagg._utils._formatting import rounded_down
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_count, check_number, check_option
 from sk_microagg.privacy._base import VectorizedConstraint
@@ -49,8 +48,7 @@ class LDiversity(VectorizedConstraint):
         The factor of `kind="recursive"`, which needs it. None for the others.
 
     column : str, int or None, default=None
-        The sensitive column: its name, or its number. None is for a table with a single sensitive
-        column.
+        The sensitive column: its name, or its number; None for all of them.
 
     See Also
     --------
@@ -120,9 +118,8 @@ class LDiversity(VectorizedConstraint):
         if self.kind == "distinct":
             return f"every group has at least {figure:.0f} different values; {self.l} demanded"
         if self.kind == "entropy":
-            least = max(rounded_down(figure, decimals=1), self.l)
             return (
-                f"the entropy of a group is at least that of {least:g} equally frequent values; "
+                f"the entropy of a group is at least that of {figure:.3g} equally frequent values; "
                 f"{self.l:g} demanded"
             )
         return (

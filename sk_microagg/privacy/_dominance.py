@@ -23,7 +23,8 @@ class Dominance(AmountConstraint):
     If one company has most of the sales of its group, the mean of the group reveals its sales. The
     column may be any column of numbers that are 0 or more, including an anonymized one. Missing
     values contribute nothing. With units, such as companies with several rows, the values of each
-    are added up first.
+    are added up first. With sampling weights, values are multiplied by these: a weighted mean
+    reveals that sum.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class Dominance(AmountConstraint):
 
     def in_words(self, figure: float) -> str:
         whose = "one contributor has" if self.n == 1 else f"{self.n} contributors have"
-        return f"{whose} at most {self.told(figure):g} of a sum; {self.share:g} demanded"
+        return f"{whose} at most {figure:.3g} of a sum; {self.share:g} demanded"
 
     def guard(self, values: Array, table: Any) -> Any:
         share = self.share * (1 + ROUNDING / 2)

@@ -24,7 +24,8 @@ class PPercent(AmountConstraint):
     one. It exceeds it by what all others contribute, which must be at least p percent of it. The
     column may be any column of numbers that are 0 or more, including an anonymized one. Missing
     values contribute nothing. With units, such as companies with several rows, the values of each
-    are added up first.
+    are added up first. With sampling weights, values are multiplied by these: a weighted mean
+    reveals that sum.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ class PPercent(AmountConstraint):
 
     def in_words(self, figure: float) -> str:
         return (
-            f"estimates of the largest value of a group are off by at least {self.told(figure):g}%;"
+            f"estimates of the largest value of a group are off by at least {figure:.3g}%;"
             f" {self.p:g}% demanded"
         )
 

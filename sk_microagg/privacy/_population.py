@@ -8,6 +8,7 @@ import numpy as np
 
 from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import SumGuard
+from sk_microagg._utils._places import NOT_POSITIVE, check_cells
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._validation import check_number
 from sk_microagg.privacy._amounts import AmountConstraint, units_in
@@ -77,8 +78,7 @@ class PopulationSize(AmountConstraint):
 
     def prepare(self, values: Any) -> tuple[Array, Any]:
         prepared, table = super().prepare(values)
-        if (prepared["amount"] <= 0).any():
-            raise ValueError(f"{self._words()} must have finite numbers above 0 only.")
+        check_cells(prepared["amount"] <= 0, self._words(), NOT_POSITIVE, column=self.column)
         return prepared, table
 
     def _words(self) -> str:
@@ -92,10 +92,7 @@ class PopulationSize(AmountConstraint):
         return max(_rounded_down(figure, 1), self.at_least)
 
     def in_words(self, figure: float) -> str:
-        return (
-            f"the weights of a group add up to at least {self.told(figure):g}; {self.at_least:g} "
-            "demanded"
-        )
+        return f"the weights of a group add up to at least {figure:.4g}; {self.at_least:g} demanded"
 
     def guard(self, values: Array, table: Any) -> Any:
         return SumGuard(*units_in(values), self.at_least * (1 - ROUNDING / 2))

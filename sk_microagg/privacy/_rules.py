@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from sk_microagg._kernels import Guards
-from sk_microagg._utils._typing import Array, Booleans, Floats, Labels, TableLike
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels, Series, TableLike
 from sk_microagg._utils._validation import check_k
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._columns import RoleColumns
@@ -29,14 +29,18 @@ class Rule:
 
     @classmethod
     def of_column(
-        cls, constraint: Constraint, values: Any, column: str, units: Array | None = None
+        cls,
+        constraint: Constraint,
+        values: Any,
+        column: str,
+        units: Array | None = None,
+        weights: Series | None = None,
     ) -> Self:
         """Apply a constraint to a column; raise an error if the whole table violates it.
 
         `column` names the column in messages.
         """
-        codes, table = constraint.prepare(values)
-        codes = constraint.with_units(codes, units)
+        codes, table = constraint.prepare_with(values, units, weights)
         figure = constraint.measure(codes, table)
         if not constraint.accepts(figure):
             raise ValueError(constraint.why_impossible(figure, column))
@@ -47,6 +51,12 @@ class Rule:
 
     def figures(self, labels: Labels) -> Array:
         return self.constraint.measure_groups(labels, self.values, self.table)
+
+    def shortfalls(self, figures: Array) -> Floats:
+        """Return how far groups with these figures are from satisfying the constraint."""
+        # Whether a group is good enough is decided by `accepts` alone.
+        shortfalls = np.maximum(self.constraint.shortfall(figures), LEAST_SHORTFALL)
+        return np.where(self.constraint.accepts_each(figures), 0.0, shortfalls)
 
     def is_met(self, labels: Labels) -> Booleans:
         """Return whether each group satisfies the constraint, by plain code."""
@@ -83,6 +93,7 @@ class Rules:
         sensitive: TableLike | None = None,
         unit: TableLike | None = None,
         others: TableLike | None = None,
+        weights: Series | None = None,
     ) -> Self:
         """Bind constraints to the columns that they are about.
 
@@ -109,6 +120,9 @@ class Rules:
         others : DataFrame or None, default=None
             Further columns, such as those to anonymize: constraints on amounts may name them.
 
+        weights : Series or None, default=None
+            The column of sampling weights. Amounts of other columns count times them.
+
         Returns
         -------
         rules : Rules
@@ -134,15 +148,20 @@ class Rules:
             column, source = getattr(constraint, "column", None), columns
             if further is not None and constraint.is_about_amounts and further.has(column):
                 source = further
+            if source is None and unit is not None and isinstance(constraint, DistinctUnits):
+                raise ValueError(
+                    f"privacy={privacy!r} is needless with unit=: k={k} demands as many different "
+                    "units already. Leave it out, and raise k if it is to demand more."
+                )
             if source is None:
                 those = "" if column is None else f", {column!r} among them"
                 raise ValueError(
                     f"privacy={privacy!r} needs sensitive values: pass sensitive=, one or several "
                     f"columns with a value per record{those}."
                 )
-            number = source.number_of(column)
-            values, words = source.values(number), source.words(number)
-            rules.append(Rule.of_column(constraint, values, words, units))
+            for number in source.numbers_of(constraint):
+                values, words = source.values(number), source.words(number)
+                rules.append(Rule.of_column(constraint, values, words, units, weights))
         return cls(tuple(rules))
 
     def __bool__(self) -> bool:
@@ -166,10 +185,7 @@ class Rules:
         """
         total = np.zeros(labels.max() + 1)
         for rule in self.subset(records).rules:
-            figures = rule.figures(labels)
-            # Whether a group is good enough is decided by `accepts` alone.
-            shortfalls = np.maximum(rule.constraint.shortfall(figures), LEAST_SHORTFALL)
-            total += np.where(rule.constraint.accepts_each(figures), 0.0, shortfalls)
+            total += rule.shortfalls(rule.figures(labels))
         return total
 
     def told(self, figures: Floats) -> Floats:

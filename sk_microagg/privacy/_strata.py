@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sk_microagg._utils._places import check_cells
 from sk_microagg._utils._tables import cells_of, is_null
 from sk_microagg._utils._typing import Array, Labels, RandomState
 from sk_microagg._utils._validation import seeds_of_parts
@@ -33,12 +34,12 @@ class StratumNames:
 
     def numbers_of_keys(self, keys: Sequence[Any]) -> Labels:
         """As `numbers_of`, for records whose strata are given by their keys."""
-        unknown = set(keys) - self._number_of.keys()
-        if unknown:
-            # Messages quote no stratum: it may be that of a single person.
-            raise ValueError(
-                "strata has unknown values: every stratum must be one of those in fit."
-            )
+        check_cells(
+            np.array([key not in self._number_of for key in keys], dtype=bool),
+            "strata",
+            ("is in a stratum that fit did not have", "are in strata that fit did not have"),
+            noun="record",
+        )
         return np.array([self._number_of[key] for key in keys], dtype=np.intp)
 
     def check_sizes(self, sizes: Iterable[int], k: int) -> None:

@@ -176,7 +176,7 @@ def make_chain(*refiners: SupportsRefine | str) -> Chain:
 
 
 def refiner_by_name(name: str) -> Refiner:
-    check_option("refiner", name, REFINERS)
+    check_option("refiner", name, [*REFINERS, None])
     return REFINERS[name]()
 
 

@@ -16,7 +16,7 @@ from sk_microagg.builders import (
     KAnonymityFirst,
     TClosenessFirst,
 )
-from sk_microagg.builders._base import merge_until_met
+from sk_microagg.builders._merging import merge_until_met
 from sk_microagg.datasets import fetch_census
 from sk_microagg.metrics import information_loss
 from sk_microagg.privacy import LDiversity, Rules, TCloseness

@@ -138,11 +138,6 @@ PRIVACY_NEEDED = r"privacy=LDiversity\(\) needs sensitive values: pass sensitive
         ({"unit": [1, 2]}, ValueError, r"unit has 2 records"),
         ({"unit": FRAME}, ValueError, r"unit has 2 columns"),
         (
-            {"privacy": LDiversity(), "sensitive": FRAME},
-            ValueError,
-            r"column=None\b",
-        ),
-        (
             {"privacy": LDiversity(column="Age"), "sensitive": FRAME},
             ValueError,
             "column='Age'",
@@ -255,3 +250,20 @@ def test_columns_of_roles_have_names_that_differ():
         Rules.of_table(2, 1, LDiversity(2, column="diagnosis"), frame)
     with pytest.raises(ValueError, match=r"^sensitive has no columns"):
         Rules.of_table(2, 1, LDiversity(2), frame.iloc[:, :0])
+
+
+def test_a_constraint_that_names_no_column_is_about_all():
+    """The illnesses of the second group differ, and its ages do not."""
+    table = pd.DataFrame({"illness": ["flu", "gout"] * 3, "age": [1, 2, 1, 3, 3, 3]})
+    rules = Rules.of_table(6, 3, LDiversity(2), table)
+    assert [rule.constraint.l for rule in rules.rules] == [2, 2]
+    assert rules.are_met(LABELS).tolist() == [True, False]
+    assert Rules.of_table(6, 3, LDiversity(2, column="illness"), table).are_met(LABELS).all()
+
+
+def test_people_are_named_by_values_of_one_kind():
+    """1 and "1" would be two people, and may be one."""
+    mixed = pd.Series([1, "1", 2, "2", 3, 3], dtype=object)
+    with pytest.raises(ValueError, match=r"^unit: people must be named by values of one kind"):
+        Rules.of_table(6, 2, unit=mixed)
+    assert Rules.of_table(6, 2, unit=pd.Series([1, 1.0, 2, None, 3, 3], dtype=object))

@@ -10,6 +10,7 @@ import pytest
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 
+from sk_microagg import MicroAggregator
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.privacy import DistinctUnits, LDiversity, TCloseness
 from sk_microagg.privacy._closeness import EqualDistance, OrderedDistance
@@ -175,7 +176,22 @@ def test_a_missing_value_is_below_the_root():
 
 def test_a_value_that_is_not_a_leaf_is_not_shown():
     tree = Hierarchy.from_nested({"x": ["a", "b"]})
-    with pytest.raises(ValueError, match="lacks some of the values") as caught:
+    with pytest.raises(
+        ValueError,
+        match="is none of its leaves, at position 1",
+    ) as caught:
         TCloseness(distance=tree).prepare(["a", "secret"])
     assert "secret" not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+def test_units_are_demanded_by_k():
+    """DistinctUnits without a column asks for what `unit` demands already, and for no others."""
+    X = np.arange(12.0)[:, None]
+    with pytest.raises(
+        ValueError, match="needless with unit=: k=2 demands as many different units"
+    ):
+        MicroAggregator(k=2, privacy=DistinctUnits(3)).fit(X, unit=list("abcdef") * 2)
+    both = MicroAggregator(k=2, privacy=DistinctUnits(3))
+    both.fit(X, unit=list("abcdef") * 2, sensitive=list("uvwxyz") * 2)
+    assert both.group_sizes_.min() >= 3

@@ -246,8 +246,18 @@ def test_labels_that_are_not_a_k_partition(labels, message):
     ("X", "k", "error", "message"),
     [
         ([[1.0], [np.nan], [2.0]], 2, ValueError, "Input X contains NaN"),
-        ([[1.0], [np.inf], [2.0]], 2, ValueError, "Input X contains infinity"),
-        ([[1.0], [1e200], [2.0]], 2, ValueError, "X holds values so large"),
+        (
+            [[1.0], [np.inf], [2.0]],
+            2,
+            ValueError,
+            "Column 0 of X: 1 of 3 cells is infinite",
+        ),
+        (
+            [[1.0], [1e200], [2.0]],
+            2,
+            ValueError,
+            "Column 0 of X: 1 of 3 cells is infinite",
+        ),
         ([1.0, 2.0, 3.0], 2, ValueError, "two dimensions, rows and columns"),
         ([[1.0], [2.0], [3.0]], 4, ValueError, r"^k=4\b"),
         ([[1.0], [2.0], [3.0]], 0, ValueError, r"^k=0\b"),
