@@ -39,7 +39,7 @@ def measure(X, k, n_batches, hold):
     order = np.random.default_rng(0).permutation(len(X))
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).iloc[order]
     frame = frame.reset_index(drop=True).reset_index(names="person")
-    aggregator = TableAggregator(k, unit="person", decimals=None, random_state=0)
+    aggregator = TableAggregator(k, unit="person", random_state=0)
     series = ReleaseSeries(aggregator, hold=hold)
     ends = np.linspace(0, len(X), n_batches + 1).astype(int)[1:]
     start, n_waiting = time.process_time(), 0

@@ -14,12 +14,14 @@ from numpy.testing import assert_array_equal
 from oracles.series import broken_rules, joint_level
 
 from sk_microagg import KAIM, LDiversity, ReleaseSeries, TableAggregator, TCloseness
+from sk_microagg._series._file import to_bytes
 from sk_microagg.metrics import joint_anonymity
 from sk_microagg.privacy import UnitShare
 
 # Small batches are lost on some columns.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Column 'town'"),
+    pytest.mark.filterwarnings("ignore:leavers='keep'. the rows of only"),
     pytest.mark.filterwarnings("ignore:All records"),
     pytest.mark.usefixtures("few_steps"),
 ]
@@ -64,6 +66,8 @@ VARIANTS = [
     ({"sensitive": ["ill"], "privacy": TCloseness(0.6)}, {"leavers": "withdraw_group"}),
     ({"sensitive": ["ill"], "privacy": [LDiversity(2), UnitShare(0.5)]}, {"hold": 0.2}),
     ({"strata": ["region"], "categories": "generalize"}, {"leavers": "withdraw_group"}),
+    ({"sensitive": ["ill"], "privacy": LDiversity(2)}, {"leavers": "keep"}),
+    ({"sensitive": ["ill"]}, {"values": "first", "spare": 2}),
 ]
 
 
@@ -110,10 +114,15 @@ def check_one_release(series, table, release, erase, k, settings):
     assert sum(map(len, parts)) == table["id"].nunique()
     assert not {*erase} & released
     assert len({*series.keys_}) == len(released) + series.n_left_
-    is_here = np.array([unit is not None for unit in series.units_])
-    mine = release[is_here].assign(id=series.units_[is_here])[["id", "note"]]
-    wanted = table[table["id"].isin(released)][["id", "note"]]
-    assert sorted(map(tuple, mine.to_numpy())) == sorted(map(tuple, wanted.to_numpy()))
+    assert {*series.frozen_} <= released
+    if series.values == "today":
+        has_rows_of_today = pd.Series(series.units_).isin({*table["id"]} - {*series.frozen_})
+        mine = release[has_rows_of_today].assign(id=series.units_[has_rows_of_today])[
+            ["id", "note"]
+        ]
+        wanted = table[table["id"].isin(released - {*series.frozen_})][["id", "note"]]
+        assert sorted(map(tuple, mine.to_numpy())) == sorted(map(tuple, wanted.to_numpy()))
+    assert series.real_k_ >= (1 if series.leavers == "keep" else k)
     if isinstance(settings.get("privacy"), LDiversity):
         shown = QUASI + settings.get("strata", [])
         by_group = release.groupby(shown, dropna=False)["ill"]
@@ -129,7 +138,8 @@ def people(n=40, seed=0):
 
 
 def series_of(k=4, **settings):
-    of_series = {name: settings.pop(name) for name in ("hold", "leavers") if name in settings}
+    names = ("hold", "leavers", "values", "spare")
+    of_series = {name: settings.pop(name) for name in names if name in settings}
     settings = {"quasi_identifiers": QUASI, "unit": "id", "drop": ["region"], **settings}
     return ReleaseSeries(TableAggregator(k, **settings), **of_series)
 
@@ -223,6 +233,78 @@ def test_leavers_stay_until_all_of_their_group_have_left():
     assert {*series.withdrawn_} == {*group}
 
 
+def notes_of(series, release):
+    """The notes of people in the table."""
+    rows = pd.Series(release["note"].to_numpy(), index=series.units_)
+    return rows[rows.index.notna()]
+
+
+def test_a_group_of_which_fewer_than_k_can_follow_keeps_its_rows():
+    table = people(8)
+    series = series_of(4)
+    series.release(table)
+    label_of = dict(zip(series.units_, series._release.labels, strict=True))
+    mates = [unit for unit in range(8) if label_of[unit] == label_of[0]]
+    assert len(mates) == 4
+    later = table.assign(note=table["note"] + 100)
+    notes = notes_of(series, series.release(later[later["id"] != 0]))
+    assert {*series.frozen_} == {*mates} - {0}
+    for unit, note in notes.items():
+        assert note == (table if unit in mates else later)["note"][unit]
+    # Nobody has seen that one was missing: the group goes on.
+    last = table.assign(note=table["note"] + 200)
+    notes = notes_of(series, series.release(last))
+    assert len(series.frozen_) == 0
+    assert sorted(notes) == sorted(last["note"])
+
+
+def test_people_who_come_back_after_others_went_on_keep_their_rows():
+    table = people(9).assign(age=range(40, 49), town="Bonn", born=pd.Timestamp("1980-01-01"))
+    series = series_of(4, spare=4)
+    assert len(series.release(table)[QUASI].drop_duplicates()) == 1
+    for year, (missing, frozen) in enumerate([([0], []), ([], [0]), ([1, 2, 3, 4], [0])], 1):
+        later = table.assign(note=table["note"] + year)
+        series.release(later.drop(index=missing))
+        assert sorted(series.frozen_) == frozen
+        assert series.real_k_ == 9 - len({0, *missing})
+    # With four who follow, one more would be too many to miss.
+    series.release(table.drop(index=5))
+    assert sorted(series.frozen_) == [0, 1, 2, 3, 4, 6, 7, 8]
+    assert series.real_k_ == 9
+
+
+def test_first_values_stay():
+    table = people(20)
+    series = series_of(4, values="first")
+    series.release(table[:12])
+    later = table.assign(note=table["note"] + 100)
+    notes = notes_of(series, series.release(later[1:]))
+    wanted = pd.concat([table["note"][1:12], later["note"][12:]])
+    assert notes.sort_index().tolist() == wanted.tolist()
+    assert sorted(series.frozen_) == [*range(1, 12)]
+    assert (series.changed_alone_, series.n_left_) == (0, 1)
+
+
+@pytest.mark.filterwarnings("default:leavers='keep'. the rows of only")
+def test_a_real_k_below_k_is_told():
+    table = people(8)
+    series = series_of(4, leavers="keep")
+    series.release(table)
+    with pytest.warns(UserWarning, match=r"^leavers='keep': the rows of only 3 people .* than k=4"):
+        series.release(table[1:])
+    assert series.real_k_ == 3
+    assert len(series.frozen_) == 0
+
+
+def test_new_groups_have_spare_members():
+    table = people(60)
+    series = series_of(4, spare=3)
+    series.release(table)
+    assert np.bincount(series._release.labels).min() == 7
+    assert len(series.release(pd.concat([table, people(6, seed=1).assign(id=range(60, 66))]))) == 60
+    assert len(series.waiting_) == 6
+
+
 @pytest.mark.parametrize("leaves", [True, False])
 def test_a_withdrawn_group_does_not_come_back(leaves):
     table = people(24)
@@ -247,7 +329,7 @@ def test_held_people_are_those_who_lose_most():
     assert len(series.release(table)) == 60
 
 
-def test_units_are_recognized_whatever_their_type():
+def test_units_are_recognized_in_later_tables_of_another_type():
     table = people(8)
     series = series_of(4)
     series.release(table)
@@ -274,13 +356,18 @@ def test_errors():
             series_of(hold=hold)
     with pytest.raises(ValueError, match=r"^leavers='go'"):
         series_of(leavers="go")
+    with pytest.raises(ValueError, match=r"^values='old'"):
+        series_of(values="old")
+    for spare in (-1, 0.5, True, None):
+        with pytest.raises(ValueError, match=rf"^spare={spare!r} must be an integer of at least 0"):
+            series_of(spare=spare)
     with pytest.raises(ValueError, match=r"nothing to save"):
         series.save("state")
     with pytest.raises(TypeError, match=r"^table must be a DataFrame of pandas, got list"):
         series.release([[1]])
     with pytest.raises(TypeError, match=r"names are text"):
         series.release(table.rename(columns={"note": 1}))
-    with pytest.raises(ValueError, match=r"^unit: every row"):
+    with pytest.raises(ValueError, match=r"^unit: 1 of 40 rows .*, at position 0"):
         series.release(table.assign(id=[None, *range(39)]))
     with pytest.raises(ValueError, match=r"k=4 people can be formed: nobody .* 3 people wait"):
         series.release(table[:3])
@@ -305,7 +392,7 @@ def test_a_release_that_breaks_the_rule_is_refused():
 
 def parts_of(series):
     """The files in the archive of a state, without the times when they were written."""
-    with ZipFile(io.BytesIO(series._state.to_bytes())) as archive:
+    with ZipFile(io.BytesIO(to_bytes(series._state))) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
