@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._utils._deadline import Deadline, ProgressLine
-from sk_microagg._utils._formatting import rounded_percent
+from sk_microagg._utils._formatting import counted, rounded_percent
 from sk_microagg._utils._typing import Floats
 
 # A bound is lowered by a billionth for rounding: smaller gaps are reported as this.
@@ -108,6 +108,12 @@ class Certificate:
     k : int
         Smallest size of a group.
 
+    n_single : int, default=0
+        In how many cells a number counts as in these groups: half a deviation from missing ones,
+        since only one member of its group has a number in this column. In another partition, these
+        are other cells. So the bound is about any partition of the records with these cells as they
+        count here, and bounds of two fits are about different ones.
+
     See Also
     --------
     sk_microagg.TableAggregator.certificate : Proves one for the groups of a table.
@@ -128,6 +134,7 @@ class Certificate:
     bound: float
     trace: Floats
     k: int | None
+    n_single: int = 0
 
     def __post_init__(self) -> None:
         if self.bound > self.loss * (1.0 + ROUNDING) + ROUNDING_OF_ALL:
@@ -163,9 +170,9 @@ class Certificate:
         if self.bound == 0:
             return "nothing was proven"
         if self.gap == 0:
-            return "optimal"
+            return f"optimal{self._where()}"
         gap = rounded_percent(max(self.gap, SMALLEST_GAP), 3, ROUND_CEILING)
-        return f"at most {gap} above the optimum"
+        return f"at most {gap} above the optimum{self._where()}"
 
     def reason(self) -> str:
         """Return a few words that can follow the verdict and say why it is true.
@@ -183,8 +190,15 @@ class Certificate:
         least = rounded_percent(self.bound, 4, ROUND_FLOOR)
         return (
             f"no partition of the scaled records into groups of at least {self.k} loses less than "
-            f"{least}"
+            f"{least}{self._where()}"
         )
+
+    def _where(self) -> str:
+        """What the bound assumes, if cells count in a way that depends on the groups."""
+        if not self.n_single:
+            return ""
+        cells = counted(self.n_single, "single number")
+        return f", with {cells} counted as in these groups"
 
 
 def safe_sum(duals):

@@ -9,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sk_microagg._utils._places import check_cells
 from sk_microagg._utils._tables import has_numbers, kind_of_cells
 from sk_microagg._utils._typing import FilePath, Floats
 from sk_microagg._utils._validation import LARGEST_VALUE
@@ -29,6 +30,10 @@ from sk_microagg.generalization._labels import (
     paths_from_nested,
     paths_from_parents,
 )
+
+# What is said of cells that a hierarchy lacks.
+NO_LEAF = "is no leaf of its hierarchy", "are no leaves of its hierarchy"
+NOT_FINITE = "is no finite number", "are no finite numbers"
 
 
 class Hierarchy:
@@ -210,9 +215,9 @@ class TreeHierarchy(Hierarchy):
         return self._domain(occurrences, "counts").info[self._node_above(values)]
 
     def _domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
-        # Messages about columns quote no value: it may be that of a single person.
         if not self._leaf_of.keys() >= set(map(label_of, values)):
-            raise ValueError(f"{column} has a value that is not a leaf of its hierarchy.")
+            is_bad = np.array([label_of(value) not in self._leaf_of for value in values])
+            check_cells(is_bad, column, NO_LEAF)
         return TreeDomain(self._tree, values, self._losses)
 
     def _released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
@@ -278,8 +283,8 @@ class BinHierarchy(Hierarchy):
 
     def _domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
         values = finite_numbers(values, column)
-        if np.any((values < self._low) | (values >= self._high)):
-            raise ValueError(f"{column} has a value that is not in {self!r}.")
+        is_outside = (values < self._low) | (values >= self._high)
+        check_cells(is_outside, column, (f"is not in the {self!r}", f"are not in the {self!r}"))
         return self._tree_domain(values, values)
 
     def _released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:
@@ -338,10 +343,7 @@ def finite_numbers(values: Any, column: str) -> Floats:
         values = values.astype(np.float64)
         if np.all(np.abs(values) <= LARGEST_VALUE):
             return values
-    for value in values:
-        if not is_number(value) or not abs(value) <= LARGEST_VALUE:
-            raise ValueError(
-                f"{column} has a value that is not a finite number of at most {LARGEST_VALUE:g}, "
-                "as its hierarchy needs."
-            )
+    is_bad = [not (is_number(value) and abs(value) <= LARGEST_VALUE) for value in values]
+    advice = f"Its hierarchy needs finite numbers of at most {LARGEST_VALUE:g}."
+    check_cells(np.array(is_bad, dtype=bool), column, NOT_FINITE, advice=advice)
     return np.array(values, dtype=np.float64)

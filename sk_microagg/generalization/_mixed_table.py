@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from sk_microagg._utils._places import found_in, in_rows
 from sk_microagg._utils._statistics import take_units
 from sk_microagg._utils._tables import (
     as_table,
     cells_of,
     columns_of,
-    dimensions_explained,
     has_numbers,
     has_type_of_dates,
+    is_categorical,
     is_frame,
     kind_of_cells,
     missing_cells,
     warn_of_similar_values,
 )
 from sk_microagg._utils._typing import Array, Booleans, Codes, Estimator
-from sk_microagg._utils._validation import check_dict, check_names_differ
+from sk_microagg._utils._validation import cells_explained, check_dict, check_names_differ
 from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._labels import COLLECTIONS
@@ -50,7 +51,7 @@ class MixedTable:
         if places is not None and len(places) < len(self.names):
             self.names = [self.names[place] for place in places]
             X = columns_at(X, places)
-        with dimensions_explained():
+        with cells_explained(X):
             checked = check_array(
                 _with_common_type(X),
                 dtype=None,
@@ -61,6 +62,7 @@ class MixedTable:
         columns = columns_of(X if is_frame(X) else checked, "X")
         for name, column in zip(self.names, columns, strict=True):
             _check_cells(column, f"Column {name!r} of X")
+        self._are_categories = [is_categorical(column) for column in columns]
         self.missing = np.column_stack([missing_cells(column) for column in columns])
         self.known = [
             _known_values(column, missing)
@@ -91,8 +93,12 @@ class MixedTable:
             if name not in self.names:
                 raise ValueError(f"hierarchies names {name!r}; the columns are {self.names}.")
         return [
-            read_hierarchy(name, given[name]) if name in given else _default_hierarchy(name, values)
-            for name, values in zip(self.names, self.known, strict=True)
+            read_hierarchy(name, given[name])
+            if name in given
+            else _default_hierarchy(name, values, is_category)
+            for name, values, is_category in zip(
+                self.names, self.known, self._are_categories, strict=True
+            )
         ]
 
     def domains(
@@ -100,22 +106,29 @@ class MixedTable:
     ) -> list[Any]:
         """The domain of each column, from its hierarchy, its values and the grid of intervals."""
         columns = zip(hierarchies, self.known, self.names, self.missing.T, strict=True)
-        return [
-            hierarchy._domain(
-                values, f"Column {name!r}", grid and grid.with_units(take_units(units, ~missing))
-            )
-            for hierarchy, values, name, missing in columns
-        ]
+        domains = []
+        for hierarchy, values, name, missing in columns:
+            of_known = grid and grid.with_units(take_units(units, ~missing))
+            with found_in(np.flatnonzero(~missing), name):
+                domains.append(hierarchy._domain(values, f"Column {name!r}", of_known))
+        return domains
 
 
 def _with_common_type(X: Any) -> Any:
-    """The table; of objects if it is a DataFrame with dates, which NumPy has no other type for."""
-    if not is_frame(X) or 0 in X.shape or not any(map(has_type_of_dates, columns_of(X, "X"))):
+    """The table; of objects if it is a DataFrame with types that NumPy has no common one for."""
+    if not is_frame(X) or 0 in X.shape or not any(map(_has_own_type, columns_of(X, "X"))):
         return X
     cells = np.empty(X.shape, dtype=object)
     for j, column in enumerate(columns_of(X, "X")):
         cells[:, j] = cells_of(column)
     return cells
+
+
+def _has_own_type(column: Any) -> bool:
+    """Whether a column has a type for dates, or one that only pandas knows, such as Int64."""
+    if has_type_of_dates(column):
+        return True
+    return hasattr(column, "iloc") and not isinstance(column.dtype, np.dtype)
 
 
 def _check_cells(column: Any, name: str) -> None:
@@ -125,7 +138,7 @@ def _check_cells(column: Any, name: str) -> None:
     for row, cell in enumerate(cells_of(column)):
         if isinstance(cell, COLLECTIONS) or not isinstance(cell, Hashable):
             raise TypeError(
-                f"{name} has a {type(cell).__name__} in row {row}: a cell must hold a number, "
+                f"{name} has a {type(cell).__name__} {in_rows([row])}: a cell must hold a number, "
                 "text or another single value, or be missing."
             )
 
@@ -137,11 +150,12 @@ def _known_values(column: Any, missing: Booleans) -> Array:
         values = np.empty(len(missing), dtype=object)
         values[:] = cells_of(column)
         values = values[~missing]
-    return values.astype(np.float64 if kind_of_cells(values) == "number" else object)
+    is_number = not is_categorical(column) and kind_of_cells(values) == "number"
+    return values.astype(np.float64 if is_number else object)
 
 
-def _default_hierarchy(name: Hashable, values: Any) -> Hierarchy:
-    kind = kind_of_cells(values)
+def _default_hierarchy(name: Hashable, values: Any, is_category: bool) -> Hierarchy:
+    kind = "category" if is_category else kind_of_cells(values)
     if kind in ("number", "date"):
         return Hierarchy.intervals()
     if kind in ("duration", "time"):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
-from sk_microagg._utils._tables import as_table, column_names, columns_of
+from sk_microagg._utils._tables import as_table, column_names, columns_of, missing_cells
 from sk_microagg._utils._typing import Array, Booleans, Labels, TableLike
 from sk_microagg.privacy._codes import codes_of
 
@@ -95,7 +95,8 @@ def joint_anonymity(releases: Sequence[TableLike], unit: Sequence[ArrayLike]) ->
 
     unit : list of array-like
         Who each row of each release belongs to. For a person with several rows in a release, the
-        distinct rows are compared, not how often each occurs.
+        distinct rows are compared, not how often each occurs. Rows whose person is missing count as
+        those of one person.
 
     Returns
     -------
@@ -125,8 +126,9 @@ def joint_anonymity(releases: Sequence[TableLike], unit: Sequence[ArrayLike]) ->
         )
     rows: dict[Any, list[set[int]]] = {}
     for number, (release, units) in enumerate(zip(releases, unit, strict=True)):
-        classes, people = row_classes(release, "releases"), np.asarray(units, dtype=object)
+        classes, people = row_classes(release, "releases"), np.array(units, dtype=object)
         check_consistent_length(classes, people)
+        people[missing_cells(people)] = None
         for person, row in zip(people.tolist(), classes.tolist(), strict=True):
             rows.setdefault(person, [set() for _ in releases])[number].add(row)
     return min(Counter(tuple(map(frozenset, own)) for own in rows.values()).values())

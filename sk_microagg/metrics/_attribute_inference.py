@@ -255,7 +255,7 @@ class AttributeAttack:
         """How well a column is guessed from all others, by the best attacker."""
         place = _place(column, self.names)
         best, hit, by_chance = self.hits(place, width, n_jobs)
-        is_known = ~np.isnan(self._columns[place][0])
+        is_known = self.is_known(place)
         is_asked, is_control = is_known & self.is_member, is_known & ~self.is_member
         if not is_asked.any():
             return AttributeInference(0.0, 0.0)
@@ -265,6 +265,10 @@ class AttributeAttack:
             attacker=best,
             control=float(hit[is_control].mean()) if is_control.any() else None,
         )
+
+    def is_known(self, place: int) -> Booleans:
+        """Whose value of a column is known."""
+        return ~np.isnan(self._columns[place][0])
 
     def hits(self, place: int, width: float, n_jobs: int | None) -> tuple[str, Booleans, Booleans]:
         """The best attacker, whose values it guesses, and whose are guessed by chance."""

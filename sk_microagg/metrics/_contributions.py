@@ -94,7 +94,12 @@ def unit_share(labels_or_release: TableLike, unit: TableLike) -> float:
 
 
 def dominance(
-    labels_or_release: TableLike, amounts: TableLike, *, n: int = 1, unit: TableLike | None = None
+    labels_or_release: TableLike,
+    amounts: TableLike,
+    *,
+    n: int = 1,
+    unit: TableLike | None = None,
+    weight: TableLike | None = None,
 ) -> float:
     """Largest share of a group's total that comes from its largest contributors.
 
@@ -117,6 +122,10 @@ def dominance(
     unit : array-like or Series of shape (n_samples,) or None, default=None
         Who each record belongs to: the amounts of each unit are added up.
 
+    weight : array-like or Series of shape (n_samples,) or None, default=None
+        The sampling weight of each record: amounts are multiplied by it, since that is what a
+        weighted mean adds up.
+
     Returns
     -------
     share : float
@@ -132,12 +141,18 @@ def dominance(
     >>> from sk_microagg.metrics import dominance
     >>> dominance([0, 0, 0, 1, 1, 1], [90, 5, 5, 30, 35, 35])
     0.9
+    >>> dominance([0, 0, 0, 1, 1, 1], [90, 5, 5, 30, 35, 35], weight=[1, 10, 8, 1, 1, 1])
+    0.5
     """
-    return float(_figures(Dominance(1.0, n), labels_or_release, amounts, unit).max())
+    return float(_figures(Dominance(1.0, n), labels_or_release, amounts, unit, weight).max())
 
 
 def p_percent(
-    labels_or_release: TableLike, amounts: TableLike, *, unit: TableLike | None = None
+    labels_or_release: TableLike,
+    amounts: TableLike,
+    *,
+    unit: TableLike | None = None,
+    weight: TableLike | None = None,
 ) -> float:
     """Smallest error with which the largest contribution to a group can be estimated, in percent.
 
@@ -157,6 +172,10 @@ def p_percent(
     unit : array-like or Series of shape (n_samples,) or None, default=None
         Who each record belongs to: the amounts of each unit are added up.
 
+    weight : array-like or Series of shape (n_samples,) or None, default=None
+        The sampling weight of each record: amounts are multiplied by it, since that is what a
+        weighted mean adds up.
+
     Returns
     -------
     p : float
@@ -174,7 +193,7 @@ def p_percent(
     >>> p_percent([0, 0, 0, 1, 1, 1], [80, 40, 4, 30, 35, 35])
     5.0
     """
-    return float(_figures(PPercent(), labels_or_release, amounts, unit).min())
+    return float(_figures(PPercent(), labels_or_release, amounts, unit, weight).min())
 
 
 def individual_risk(
@@ -389,20 +408,31 @@ def _classes(
 
 
 def _prepared(
-    constraint: Constraint, labels_or_release: TableLike, values: TableLike, unit: TableLike | None
+    constraint: Constraint,
+    labels_or_release: TableLike,
+    values: TableLike,
+    unit: TableLike | None,
+    weight: TableLike | None = None,
 ) -> tuple[Labels, Any, Any]:
     """The group of each record, and what a constraint makes of amounts and of who has them."""
     groups = classes_of(labels_or_release, "labels_or_release")
-    check_consistent_length(groups, values, unit)
+    check_consistent_length(groups, values, unit, weight)
     prepared, table = constraint.prepare(values)
+    if weight is not None:
+        weights = PopulationSize().prepare(weight)[0]["amount"]
+        prepared = constraint.with_weights(prepared, weights)
     units = None if unit is None else codes_of(unit)[0]
     return groups, constraint.with_units(prepared, units), table
 
 
 def _figures(
-    constraint: Constraint, labels_or_release: TableLike, amounts: TableLike, unit: TableLike | None
+    constraint: Constraint,
+    labels_or_release: TableLike,
+    amounts: TableLike,
+    unit: TableLike | None,
+    weight: TableLike | None = None,
 ) -> Array:
-    groups, prepared, table = _prepared(constraint, labels_or_release, amounts, unit)
+    groups, prepared, table = _prepared(constraint, labels_or_release, amounts, unit, weight)
     return np.asarray(constraint.measure_groups(groups, prepared, table))
 
 

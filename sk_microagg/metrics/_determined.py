@@ -1,4 +1,4 @@
-"""Anonymized columns that follow from columns which are released unchanged."""
+"""Anonymized columns that follow from unchanged columns, or from each other."""
 
 from __future__ import annotations
 
@@ -43,20 +43,23 @@ SPREADS = 0.5, 0.75, 1 - MOST_OUTLIERS
 
 
 def determined_columns(
-    X: TableLike, unchanged: TableLike, unit: TableLike | None = None
+    X: TableLike, unchanged: TableLike | None = None, unit: TableLike | None = None
 ) -> list[tuple[tuple[str, ...], str]]:
-    """Anonymized columns that are (nearly) determined by columns that are released unchanged.
+    """Anonymized columns that are (nearly) determined by others.
 
     A column that is released next to its own square is not anonymized: its values can be computed.
-    The same holds for a year next to dummies for each year, and a total next to its parts.
+    The same holds for a year next to dummies for each year, and a total next to its parts. If both
+    are anonymized, their means are two sums of the same values, which together often tell these.
 
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
         The original columns that were anonymized.
 
-    unchanged : array-like or DataFrame of shape (n_samples, n_unchanged)
-        The columns that are released unchanged, with the records in the same order.
+    unchanged : array-like or DataFrame of shape (n_samples, n_unchanged) or None, default=None
+        The columns that are released unchanged, with the records in the same order; None to look
+        for columns of `X` that others of `X` determine. Of columns that determine each other, only
+        the last is found.
 
     unit : array-like or Series of shape (n_samples,) or None, default=None
         Who each record belongs to: then only each person's first record is used, since the records
@@ -65,8 +68,8 @@ def determined_columns(
     Returns
     -------
     found : list of tuple
-        The names of one or several unchanged columns, and the name of the column of `X` that they
-        determine. Columns without names are called x0, x1 and so on.
+        The names of one or several columns, and the name of the column of `X` that they determine.
+        Columns without names are called x0, x1 and so on.
 
     See Also
     --------
@@ -94,20 +97,28 @@ def determined_columns(
     >>> years = np.random.RandomState(0).randint(40, size=(500, 1))
     >>> determined_columns(years, np.c_[years**2, years[::-1]])
     [(('x0',), 'x0')]
+    >>> determined_columns(np.c_[years, years[::-1], years**2])
+    [(('x0',), 'x2')]
     """
+    is_within = unchanged is None
+    unchanged = X if unchanged is None else unchanged
     names, others = column_names(X), column_names(unchanged)
     X, unchanged, sampled = _sample(X, unchanged, unit)
     given = [_Values(column) for column in columns_of(unchanged, "unchanged")]
     rows = np.random.RandomState(0).permutation(len(given[0].codes))[:SAMPLE_SIZE_TOGETHER]
     fewer = [other.take(rows) for other in given]
     found: list[tuple[tuple[str, ...], str]] = []
-    for name, column in zip(names, columns_of(X, "X"), strict=True):
+    for place, (name, column) in enumerate(zip(names, columns_of(X, "X"), strict=True)):
+        # Within a table, only columns before it: a relation is said once.
+        n_others = place if is_within else len(given)
         values = _Values(column)
-        single = [j for j, other in enumerate(given) if _determines(other, values, sampled)]
+        single = [
+            j for j, other in enumerate(given[:n_others]) if _determines(other, values, sampled)
+        ]
         found += [((others[j],), name) for j in single]
         if not single:
-            values = values.take(rows)
-            if together := _determine_together(fewer, values) or _sum_up(fewer, values):
+            values, few = values.take(rows), fewer[:n_others]
+            if together := _determine_together(few, values) or _sum_up(few, values):
                 found.append((tuple(others[j] for j in together), name))
     return found
 

@@ -20,6 +20,9 @@ from sk_microagg.metrics._pairs import Pair, make_pair, standard_deviations
 INTERVAL, RANKS = 0.1, 0.1
 
 # More possible records are not listed by `cell_enumeration`.
+# Sums of lattice points are whole numbers but for rounding errors.
+ROUNDING = 1e-6
+
 MOST_POINTS = 1_000_000
 # Records of cells with more possible ones, or after more steps of the search, are not determined.
 MOST_CANDIDATES = 1_000
@@ -220,59 +223,72 @@ def cell_enumeration(aggregator: Any, values: Sequence[ArrayLike]) -> float:
     if np.abs(in_steps - lattice).max() > 1e-6:
         raise ValueError("values of each column must be multiples of one step.")
     centroids = np.asarray(aggregator.centroids_, dtype=np.float64)
+    if np.isnan(centroids).any():
+        raise ValueError(
+            "aggregator must have been fitted on records without missing values: where some are "
+            "missing, means are not those of all members of a group."
+        )
     sizes = np.asarray(aggregator.group_sizes_)
-    sums = np.rint((centroids - origin) / steps * sizes[:, None]).astype(np.int64)
+    known, precision = _known_means(aggregator, centroids)
+    sums = (known - origin) / steps * sizes[:, None]
+    apart = precision / steps * sizes[:, None]
+    lowest = np.ceil(sums - apart - ROUNDING).astype(np.int64)
+    highest = np.floor(sums + apart + ROUNDING).astype(np.int64)
+    cells = _cells(aggregator, points, len(sizes))
     return float(
         np.mean(
             [
-                _has_one_solution(lattice[inside], int(size), total)
-                for inside, size, total in zip(
-                    _cells(aggregator, points, centroids), sizes, sums, strict=True
-                )
+                _has_one_solution(lattice[inside], int(size), low.tolist(), high.tolist())
+                for inside, size, low, high in zip(cells, sizes, lowest, highest, strict=True)
             ]
         )
     )
 
 
-def _cells(aggregator: Any, points: Floats, centroids: Floats) -> list[Any]:
+def _known_means(aggregator: Any, centroids: Floats) -> tuple[Floats, Floats]:
+    """The means of groups that an attacker knows, and how far they may be from the exact ones."""
+    if has_cells(aggregator) and hasattr(aggregator.scaler_, "inverse_transform"):
+        exact = aggregator.scaler_.inverse_transform(aggregator._cells.centroids)
+        return exact, np.zeros(centroids.shape[1])
+    decimals = [rounding.decimals for rounding in aggregator.rounding_.values()]
+    return centroids, np.array([0.0 if d is None else 0.5 * 10.0**-d for d in decimals])
+
+
+def _cells(aggregator: Any, points: Floats, n_groups: int) -> list[Any]:
     """Which points are in the cell of each group; all of them if the model has no cells."""
     if not has_cells(aggregator):
-        return [slice(None)] * len(centroids)
-    released = np.asarray(aggregator.transform(points), dtype=np.float64)
-    _, row_of = np.unique(np.vstack([centroids, released]), axis=0, return_inverse=True)
-    row_of = row_of.reshape(-1)
-    groups, found = row_of[: len(centroids)], row_of[len(centroids) :]
-    order = np.argsort(found, kind="stable")
-    starts = np.searchsorted(found[order], groups, side="left")
-    ends = np.searchsorted(found[order], groups, side="right")
-    return [order[start:end] for start, end in zip(starts, ends, strict=True)]
+        return [slice(None)] * n_groups
+    groups = aggregator._find(aggregator._space.points(points), None)
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.searchsorted(groups[order], np.arange(1, n_groups)))
 
 
-def _has_one_solution(candidates: Array, size: int, total: Array) -> bool:
-    """Whether one multiset of candidates has a given size and sum, and not all of it is equal."""
+def _has_one_solution(candidates: Array, size: int, low: list[int], high: list[int]) -> bool:
+    """Whether one multiset of candidates has a size and a sum in a box, and is not all equal."""
     if len(candidates) > MOST_CANDIDATES:
         return False
     lowest = np.minimum.accumulate(candidates[::-1])[::-1].tolist()
     highest = np.maximum.accumulate(candidates[::-1])[::-1].tolist()
     rows = candidates.tolist()
     n_found = n_steps = 0
-    waiting = [(0, size, total.tolist())]
+    is_mixed = False
+    # Where to go on, how many are left, in which box their sum is, and which was chosen last.
+    waiting = [(0, size, low, high, -1, False)]
     while waiting and n_found < 2:
         n_steps += 1
         if n_steps > MOST_STEPS:
             return False
-        place, n_left, left = waiting.pop()
+        place, n_left, low, high, last, mixed = waiting.pop()
         if n_left == 0:
-            n_found += not any(left)
+            if all(a <= 0 <= b for a, b in zip(low, high, strict=True)):
+                n_found, is_mixed = n_found + 1, mixed
             continue
         if place == len(rows) or not all(
-            n_left * low <= rest <= n_left * high
-            for low, rest, high in zip(lowest[place], left, highest[place], strict=True)
+            n_left * least <= b and a <= n_left * most
+            for least, most, a, b in zip(lowest[place], highest[place], low, high, strict=True)
         ):
             continue
-        waiting.append((place + 1, n_left, left))
-        rest = [a - b for a, b in zip(left, rows[place], strict=True)]
-        waiting.append((place, n_left - 1, rest))
-    mean, rest = np.divmod(total, size)
-    are_equal = not rest.any() and mean.tolist() in rows
-    return n_found == 1 and not are_equal
+        waiting.append((place + 1, n_left, low, high, last, mixed))
+        low, high = ([a - b for a, b in zip(end, rows[place], strict=True)] for end in (low, high))
+        waiting.append((place, n_left - 1, low, high, place, mixed or last not in (-1, place)))
+    return n_found == 1 and is_mixed

@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from sk_microagg._utils._places import in_rows
 from sk_microagg._utils._tables import cells_of, columns_of, missing_cells
 from sk_microagg._utils._typing import Array, Booleans, Floats, TableLike
 from sk_microagg._utils._validation import check_option
@@ -44,10 +45,11 @@ def generalization_loss(
     """Information loss of a generalized table.
 
     A cell that is released unchanged, known or missing, loses nothing. The loss of a category is
-    the share of all leaves that lie below its node; the loss of a number is the width of its
-    interval as a share of the column's range; and the loss of a known value that is released as the
-    root is 1. The range of a column covers its values and all intervals of the release, which may
-    extend beyond them.
+    the share of all leaves that lie below its node. The loss of a number is the width of its
+    interval as a share of the column's range or, in a column of whole numbers, the share of the
+    whole numbers of that range that lie in it: [30, 39] has ten. The loss of a known value that is
+    released as the root is 1. The range of a column covers its values and all intervals of the
+    release, which may extend beyond them.
 
     Parameters
     ----------
@@ -105,8 +107,8 @@ def generalization_loss(
         for i, key in enumerate(keys):
             if covers[key] is None:
                 raise ValueError(
-                    f"release has a value in column {name!r} and row {i} that does not stand for "
-                    "the value in X."
+                    f"release has a value in column {name!r}, {in_rows([i])}, that does not stand "
+                    "for the value in X."
                 )
         domain.widen_to(covers.values())
         lost = {key: domain.loss_of(cover) for key, cover in covers.items()}

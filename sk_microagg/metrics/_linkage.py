@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from sk_microagg._utils._typing import Array, Floats, Labels, ScalerLike, TableLike
 from sk_microagg._utils._validation import check_n_jobs
@@ -13,8 +14,8 @@ from sk_microagg.metrics._pairs import MixedPair, Pair, are_numbers, nearest_poi
 from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
 
-# All costs are in memory, at 8 bytes each.
-MOST_PAIRS = 20_000_000
+# The cost of each pair of a record and a row is in memory: 200 MB.
+MOST_RECORDS = 5_000
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,7 @@ def record_linkage(
     one_to_one : bool, default=False
         Whether the intruder uses the fact that each row of the release belongs to one record: a row
         that occurs m times is linked to m records so that the sum of all squared distances is
-        minimal. This takes seconds for a few thousand records, and is limited to 20 million pairs
-        of a distinct record and a distinct row, such as 10,000 records and 2,000 rows.
+        minimal. This is possible for up to 5,000 records.
 
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
@@ -112,7 +112,7 @@ def record_linkage(
     Among distinct released rows at exactly the same distance, the intruder picks the one with the
     smallest value in the first column in which they differ.
 
-    One-to-one links are an optimal assignment, found by shortest augmenting paths. Equal records
+    One-to-one links are an optimal assignment, that of `scipy.optimize`. Equal records
     cannot be told apart: if rows of several groups are linked to them, `linked` is the expected
     share. Of several optimal assignments, the intruder may pick any. Where `exact_transform_` is
     True, the groups of a :class:`~sk_microagg.MicroAggregator` *are* the optimal assignment in its
@@ -187,11 +187,10 @@ def link_one_to_one(pair: Pair, units: Array | None = None) -> RecordLinkage:
     points = row_classes(pair.original, "X")
     first, n_equal = np.unique(points, return_index=True, return_counts=True)[1:]
     sizes = np.bincount(classes)
-    if len(first) * len(sizes) > MOST_PAIRS:
+    if len(classes) > MOST_RECORDS:
         raise ValueError(
-            f"one_to_one=True needs the distances between {len(first):,} different records and "
-            f"{len(sizes):,} different rows: at most {MOST_PAIRS:,} pairs are possible. Use "
-            "one_to_one=False, or a part of the table."
+            f"one_to_one=True is possible for at most {MOST_RECORDS:,} records, got "
+            f"{len(classes):,}: use one_to_one=False, or a part of the table."
         )
     rows = cheapest_assignment(pair.distances(first), points, sizes)
     # Of n equal records, any is equally likely to be one of those linked to a row.
@@ -211,82 +210,6 @@ def linkage_of(classes: Labels, is_linked: Array, units: Array | None) -> Record
 
 
 def cheapest_assignment(costs: Floats, points: Labels, sizes: Labels) -> Labels:
-    """Assign all records to rows at the least total cost, by shortest augmenting paths."""
-    assignment = _Assignment(costs, points, sizes)
-    for record in assignment.take_nearest():
-        assignment.add(record)
-    return assignment.row_of
-
-
-class _Assignment:
-    """A cheapest assignment of some of the records, to which others are added one by one.
-
-    To make room for a record, others move along a path of rows. A row passes one of its members on
-    to another at the cost `passing[row, other]`, that of the member for which it costs least. The
-    dual variables of the rows keep all these costs at 0 or more, as Dijkstra's algorithm needs.
-    """
-
-    def __init__(self, costs, points, sizes):
-        self._costs, self._points = costs, points
-        self._members = [[] for _ in sizes]
-        self._n_free = sizes.copy()
-        self._passing = np.full((len(sizes), len(sizes)), np.inf)
-        self._duals = np.zeros(len(sizes))
-        self.row_of = np.full(len(points), -1)
-
-    def take_nearest(self):
-        """Assign records to the nearest row while it has room; return those that are left."""
-        left = []
-        for record, row in enumerate(np.argmin(self._costs, axis=1)[self._points]):
-            if self._n_free[row]:
-                self._n_free[row] -= 1
-                self.row_of[record] = row
-                self._members[row].append(record)
-            else:
-                left.append(record)
-        for row in range(len(self._members)):
-            self._update_passing(row)
-        return left
-
-    def add(self, record):
-        """Assign one more record, along the shortest path to a row with room."""
-        row, before = self._shortest_path(self._costs[self._points[record]])
-        self._n_free[row] -= 1
-        changed = [row]
-        while before[row] >= 0:
-            giver = before[row]
-            members = self._members[giver]
-            apart = self._costs[self._points[members]]
-            moved = members.pop(np.argmin(apart[:, row] - apart[:, giver]))
-            self._put(moved, row)
-            row = giver
-            changed.append(row)
-        self._put(record, row)
-        for row in changed:
-            self._update_passing(row)
-
-    def _shortest_path(self, costs):
-        """The nearest row with room by Dijkstra's algorithm, and the row before each on the way."""
-        distances = costs - self._duals
-        before = np.full(len(distances), -1)
-        is_open = np.ones(len(distances), dtype=bool)
-        while True:
-            row = np.argmin(np.where(is_open, distances, np.inf))
-            if self._n_free[row]:
-                break
-            is_open[row] = False
-            through = self._passing[row] + (self._duals[row] + distances[row]) - self._duals
-            is_nearer = is_open & (through < distances)
-            distances[is_nearer] = through[is_nearer]
-            before[is_nearer] = row
-        self._duals[~is_open] += distances[~is_open] - distances[row]
-        return row, before
-
-    def _put(self, record, row):
-        self.row_of[record] = row
-        self._members[row].append(record)
-
-    def _update_passing(self, row):
-        if self._members[row]:
-            costs = self._costs[self._points[self._members[row]]]
-            self._passing[row] = np.min(costs - costs[:, [row]], axis=0)
+    """Assign all records to rows at the least total cost, as many to each row as it has places."""
+    places = np.repeat(np.arange(len(sizes)), sizes)
+    return places[linear_sum_assignment(costs[np.ix_(points, places)])[1]]

@@ -286,7 +286,7 @@ def certify(estimator: Estimator, X: TableLike, time_limit: float, verbose: int 
     """Prove how far the loss of a fitted estimator is from the optimum, at most."""
     if isinstance(estimator, TableAggregator):
         return estimator.certificate(X, time_limit=time_limit, verbose=verbose)
-    scaled = scaled_records(estimator, X)
+    scaled, n_single = scaled_records(estimator, X)
     proof = loss_bound(
         scaled,
         estimator.k,
@@ -295,7 +295,8 @@ def certify(estimator: Estimator, X: TableLike, time_limit: float, verbose: int 
         return_trace=True,
         n_jobs=estimator.n_jobs,
     )
-    return Certificate(information_loss(scaled, estimator.labels_), *proof, estimator.k)
+    loss = information_loss(scaled, estimator.labels_)
+    return Certificate(loss, *proof, estimator.k, n_single)
 
 
 def certificate_of(
@@ -303,12 +304,12 @@ def certificate_of(
 ) -> Certificate:
     """The certificate from what `loss_bound` returned; raise if that is for something else."""
     if isinstance(estimator, TableAggregator):
-        estimator._fitted_points(X)
-        loss = estimator.information_loss_
+        loss, n_single = estimator.information_loss_, estimator._fitted_points(X)[1]
     else:
-        loss = information_loss(scaled_records(estimator, X), estimator.labels_)
+        scaled, n_single = scaled_records(estimator, X)
+        loss = information_loss(scaled, estimator.labels_)
     bound = check_number("bound", bound, at_least=0, at_most=1)
-    return Certificate(loss, bound, check_bound_trace(trace), estimator.k)
+    return Certificate(loss, bound, check_bound_trace(trace), estimator.k, n_single)
 
 
 def check_can_be_certified(estimator: Estimator, claim: str) -> None:
@@ -321,8 +322,11 @@ def check_can_be_certified(estimator: Estimator, claim: str) -> None:
     check_is_fitted(estimator)
 
 
-def scaled_records(estimator: Estimator, X: TableLike) -> Floats:
-    """The records as points that the loss of the estimator is about; raise if it has others."""
+def scaled_records(estimator: Estimator, X: TableLike) -> tuple[Floats, int]:
+    """The records as points that the loss is about, and how many cells depend on the groups.
+
+    Raise an error if the estimator was fitted on others.
+    """
     check_has_cells(estimator)
     X = check_records(X, allow_missing=True)
     shape = len(estimator.labels_), estimator.n_features_in_
@@ -334,7 +338,7 @@ def scaled_records(estimator: Estimator, X: TableLike) -> Floats:
     stand_ins = space.stand_ins(space.missing(X), labels, *estimator._hidden)
     scaled = with_values(space.points(X), *stand_ins)
     check_is_training_data(estimator, *squared_errors(scaled, group_means(scaled, labels), labels))
-    return scaled
+    return scaled, len(stand_ins[0])
 
 
 def check_bound_trace(trace: ArrayLike) -> Floats:

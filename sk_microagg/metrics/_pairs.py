@@ -250,8 +250,8 @@ def _as_in_original(column: Any, cells: Series) -> Series:
         column.values(cells)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Column {column.name!r} of release does not hold {column.kind}s as that of X does: "
-            f"{error}. It must hold {column.kind}s, or missing values."
+            f"Column {column.name!r} of release must hold {column.kind}s, or missing values, as "
+            f"that of X does. {error}"
         ) from error
     return cells
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._formatting import bound_in_words, share_of_people, whole_percent
+from sk_microagg._utils._formatting import percent
 from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg._utils._tables import DATE, cells_of, column_names, columns_of, missing_cells
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
@@ -30,19 +30,14 @@ def compare_columns(
     at_least: int = 1,
     categorical: Collection[int] = (),
     units: Array | None = None,
-    is_fixed: bool = False,
-    rounding: Any = None,
+    round_ends: bool = False,
 ) -> list[Panel]:
     """Count the values of each column of two tables; `categorical` are numbers of columns.
 
     With `at_least` above 1, every bin or bar of the original stands for at least that number of
     people, or of records without `units`: bins and categories with fewer
     are merged. Bins then lie within the range of the release, and values outside are counted as its
-    minimum or maximum.
-
-    With `is_fixed`, bins depend on X only, and their ends are rounded: the counts of X in bins that
-    move with the release would reveal single records if there were several releases. A report has a
-    secret `rounding` for bars of X.
+    minimum or maximum. With `round_ends`, bins begin and end at round numbers.
     """
     before, after = columns_of(X, "X"), columns_of(release, "release")
     shapes = [(len(table[0]), len(table)) for table in (before, after)]
@@ -52,7 +47,7 @@ def compare_columns(
     names = column_names(X) if feature_names is None else [str(name) for name in feature_names]
     if len(names) != len(before):
         raise ValueError(f"feature_names={names!r} must be {len(before)} names, one per column.")
-    counter = _Comparison(at_least, units, is_fixed, rounding)
+    counter = _Comparison(at_least, units, round_ends)
     return [
         counter.count_categories(*columns) if number in categorical else counter.compare(*columns)
         for number, columns in enumerate(zip(names, before, after, strict=True))
@@ -65,8 +60,7 @@ class _Comparison:
 
     at_least: int
     units: Array | None
-    is_fixed: bool
-    rounding: Any
+    round_ends: bool
 
     def compare(self, name: str, before: Any, after: Any) -> Panel:
         """Count the values of a column of any kind."""
@@ -103,23 +97,22 @@ class _Comparison:
             return Note(name, "all values are missing")
         # Not 1 less the known share: its rounding error could change the whole percents.
         missing = [(len(old) - len(values)) / len(old) for values in (known, low)]
-        bounds = [
-            bound_in_words(share_of_people(~np.isfinite(old), self.units), len(old), self.at_least),
-            bound_in_words(missing[1], len(old), self.at_least),
-        ]
+        n_missing = [_people_in(~np.isfinite(old), self.units), round(missing[1] * len(old))]
+        n_known = [_people_in(np.isfinite(old), self.units), len(low)]
+        bounds = [self._bound(*pair) for pair in zip(n_missing, n_known, strict=True)]
         # If only a few values are missing, shares that do not add up to 1 would disclose how many.
         n_before, n_after = (
             len(old) if bound is None else len(values)
             for bound, values in zip(bounds, (known, low), strict=True)
         )
-        if self.is_fixed:
-            lowest, highest = _extremes_of_people(known, take_units(self.units, np.isfinite(old)))
-            least = _range(lowest, self.at_least, always_rounds=True)[0]
-            largest = _range(highest, self.at_least, always_rounds=True)[1]
-        else:
-            shown = [] if self.at_least > 1 else [known]
-            least = _range(np.concatenate([low, *shown]), self.at_least)[0]
-            largest = _range(np.concatenate([high, *shown]), self.at_least)[1]
+        shown = [] if self.at_least > 1 else [known]
+        least = _range(np.concatenate([low, *shown]), self.at_least)[0]
+        largest = _range(np.concatenate([high, *shown]), self.at_least)[1]
+        if self.round_ends:
+            step = _coarse_step(largest - least)
+            # Adding zero turns -0.0 into 0.0.
+            least = step * float(np.floor(least / step)) + 0.0
+            largest = step * float(np.ceil(largest / step)) + 0.0
         are_integers = bool(np.all(known == np.round(known)))
         edges = _edges(least, largest, len(known), are_integers)
         bins = np.digitize(known, edges[1:-1])
@@ -135,12 +128,17 @@ class _Comparison:
             np.add.reduceat(after, starts) / n_after,
             float(edges[1] - edges[0]),
             are_integers,
-            tuple(
-                bound or whole_percent(share) for bound, share in zip(bounds, missing, strict=True)
-            ),
+            tuple(bound or percent(share) for bound, share in zip(bounds, missing, strict=True)),
             unit_name,
             missing_name,
         )
+
+    def _bound(self, n_missing: int, n_known: int) -> str | None:
+        """What to write instead of a share that stands for too few, or for all but too few."""
+        few = f"fewer than {self.at_least} {'records' if self.units is None else 'people'}"
+        if 0 < n_missing < self.at_least:
+            return few
+        return f"all but {few}" if 0 < n_known < self.at_least else None
 
     def count_categories(self, name: str, before: Any, after: Any) -> Bars:
         """Count the most frequent categories, and all others together."""
@@ -152,8 +150,6 @@ class _Comparison:
             np.array(old, dtype=object), return_inverse=True, return_counts=True
         )
         people, shares = n_people(codes, len(labels), self.units), counts / len(old)
-        if self.rounding is not None:
-            people, shares = self.rounding.below(people), self.rounding.bars(shares)
         known, n_released = set(labels), Counter(new)
         nodes = [
             node for node, n in n_released.most_common() if node not in known and n >= self.at_least
@@ -164,13 +160,10 @@ class _Comparison:
         kept = [code for code in by_share if people[code] >= self.at_least][:most]
         n_others = _people_in(is_other := ~np.isin(codes, kept), self.units)
         # The number of a few others could be computed from the shares of the rest.
-        while self.rounding is None and kept and 0 < n_others < self.at_least:
+        while kept and 0 < n_others < self.at_least:
             kept.pop()
             n_others = _people_in(is_other := ~np.isin(codes, kept), self.units)
         others = is_other.mean()
-        if self.rounding is not None:
-            are_many = self.rounding.below(n_others) >= self.at_least
-            others = are_many * self.rounding.bars(others)
         shown = {labels[code]: shares[code] for code in kept} | dict.fromkeys(nodes, 0.0)
         released = Counter(
             label if label in shown else OTHERS if label in known else GENERAL for label in new
@@ -207,23 +200,12 @@ def _plain_numbers(column: Any) -> Floats | None:
     return numbers
 
 
-def _extremes_of_people(values: Floats, units: Array | None) -> tuple[Floats, Floats]:
-    """The lowest and the highest value of each person; all values if each has one."""
-    if units is None:
-        return values, values
-    order = np.lexsort((values, units))
-    starts = np.flatnonzero(np.diff(units[order], prepend=-1))
-    ends = np.append(starts[1:], len(order)) - 1
-    return values[order[starts]], values[order[ends]]
-
-
-def _range(values: Floats, at_least: int, always_rounds: bool = False) -> tuple[float, ...]:
+def _range(values: Floats, at_least: int) -> tuple[float, ...]:
     """The range of values, with each end the mean of the `at_least` most extreme values.
 
     In a k-anonymous release these are equal, so that the ends are the minimum and the maximum.
     Means of different values are rounded, since otherwise somebody who knows all of these values
-    but one could compute that one. Those of equal values may be of one person with several rows,
-    and are rounded with `always_rounds`.
+    but one could compute that one.
     """
     last = min(at_least, len(values)) - 1
     low = np.partition(values, last)[: last + 1]
@@ -236,9 +218,8 @@ def _range(values: Floats, at_least: int, always_rounds: bool = False) -> tuple[
     ]
     spread = float(values.max()) - float(values.min())
     step = _coarse_step(spread)
-    stays_exact = spread == 0 or not always_rounds
     return tuple(
-        end if is_equal and stays_exact else float(step * np.round(end / step)) + 0.0  # never -0.0
+        end if is_equal else float(step * np.round(end / step)) + 0.0  # never -0.0
         for end, is_equal in zip(ends, are_equal, strict=True)
     )
 

@@ -259,3 +259,32 @@ def test_midpoints_of_intervals(X):
 def test_midpoints_of_bins():
     kaim = KAIM(2, output="midpoint", hierarchies={0: Hierarchy.from_bins([0, 10, 30])})
     assert kaim.fit_transform([[1.0], [2.0], [14.0], [12.0]]).tolist() == [[5], [5], [20], [20]]
+
+
+TYPES = {
+    "boolean": [True, False, None],
+    "Int64": [1, 2, None],
+    "Float64": [1.0, 2.5, None],
+    "int64[pyarrow]": [1, 2, None],
+    "string": ["a", "b", None],
+    "int64": [1, 2, 3],
+    "bool": [True, False, True],
+}
+
+
+@in_one_case("dtype", TYPES)
+def test_types_of_pandas_beside_categories(dtype):
+    """NumPy has no common type for some of them."""
+    table = pd.DataFrame({"a": pd.Series(TYPES[dtype] * 4, dtype=dtype)})
+    table["b"] = pd.Categorical(["x", "y", "z"] * 4)
+    plain = table.astype(object).where(table.notna(), None)
+    kaim = KAIM(2, random_state=0)
+    release = kaim.fit_transform(table)
+    assert_array_equal(release, KAIM(2, random_state=0).fit_transform(plain))
+    assert generalization_loss(table, release) == pytest.approx(kaim.information_loss_)
+
+
+def test_a_categorical_type_of_integers_is_a_category():
+    table = pd.DataFrame({"code": pd.Categorical([1, 2, 3, 4] * 2), "age": range(8)})
+    release = KAIM(4).fit_transform(table)
+    assert {*release[:, 0]} <= {"1", "2", "3", "4", "*"}

@@ -202,9 +202,17 @@ def test_bad_options(metric, options, error, message):
     [
         ([[1.0], [2.0]], [[1.0]], r"^release of shape \(1, 1\)"),
         ([[1.0]], [[1.0, 2.0]], r"^release of shape \(1, 2\)"),
-        ([[1.0], [2.0]], [[1.0], [np.inf]], "^Input release contains infinity"),
-        ([[1.0], [2.0]], [[1.0], ["[1, 3]"]], "Column 0 of release holds text"),
-        ([[1.0], [2.0]], [[1.0], [1e200]], "^release holds values so large"),
+        (
+            [[1.0], [2.0]],
+            [[1.0], [np.inf]],
+            "^Column 0 of release: 1 of 2 cells is infinite",
+        ),
+        ([[1.0], [2.0]], [[1.0], ["[1, 3]"]], "Column 0 of release: 1 of 2 cells is no number"),
+        (
+            [[1.0], [2.0]],
+            [[1.0], [1e200]],
+            "^Column 0 of release: 1 of 2 cells is infinite",
+        ),
         ([1.0, 2.0], [1.0, 2.0], "two dimensions"),
         (
             pd.DataFrame({"a": [1, 2], "b": [3, 4]}),
@@ -221,7 +229,10 @@ def test_tables_that_do_not_match_raise(metric, X, release, message):
 @in_one_case("metric", [attribute_changes, correlation_change, propensity_mse])
 @in_one_case(
     ("X", "message"),
-    [([[1.0], [np.nan]], "^Input X contains NaN"), ([[1.0], ["a"]], "^Column 0 of X holds text")],
+    [
+        ([[1.0], [np.nan]], "^Input X contains NaN"),
+        ([[1.0], ["a"]], "^Column 0 of X: 1 of 2 cells is no number, at position 1"),
+    ],
 )
 def test_metrics_of_numbers_only(metric, X, message):
     with pytest.raises(ValueError, match=message):

@@ -30,13 +30,32 @@ def test_they_are_those_of_plain_loops(seed):
     )
 
 
+def test_weights_multiply_amounts():
+    rng = np.random.default_rng(0)
+    amounts, weights, units = (
+        rng.integers(0, 99, 40),
+        rng.integers(1, 9, 40),
+        rng.integers(0, 20, 40),
+    )
+    labels = np.arange(40) // 8
+    for unit in (None, units):
+        for function in (dominance, p_percent):
+            multiplied = function(labels, amounts * weights, unit=unit)
+            assert function(labels, amounts, unit=unit, weight=weights) == multiplied
+
+
 def test_arguments_are_checked():
     for function in (dominance, p_percent):
         with pytest.raises(ValueError, match="inconsistent"):
             function([0, 0, 1], [1, 2])
         with pytest.raises(ValueError, match="at least 0"):
             function([0, 0, 1], [1, 2, -1])
-        with pytest.raises(TypeError, match="numbers"):
+        with pytest.raises(ValueError, match="all 3 cells are no numbers"):
             function([0, 0, 1], ["a", "b", "c"])
+        with pytest.raises(ValueError, match="inconsistent"):
+            function([0, 0, 1], [1, 2, 3], weight=[1, 2])
+        for bad in (0, -1, np.nan):
+            with pytest.raises(ValueError, match=r"^weight: 1 of 3 cells is .*at position 2"):
+                function([0, 0, 1], [1, 2, 3], weight=[1, 2, bad])
     with pytest.raises(ValueError, match=r"n=0\b"):
         dominance([0, 0], [1, 2], n=0)

@@ -331,7 +331,7 @@ def test_a_label_that_does_not_stand_for_the_value_is_refused(row, column, label
     release = X.astype(object)
     assert generalization_loss(X, release, hierarchies=hierarchies) == 0
     release.loc[row, column] = label
-    message = f"release has a value in column {column!r} and row {row} that does not"
+    message = f"release has a value in column {column!r}, at position {row}, that does not"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         generalization_loss(X, release, hierarchies=hierarchies)
 
@@ -340,7 +340,7 @@ def test_a_release_of_midpoints_is_refused():
     X = np.array([[30.0], [40.0], [50.0], [60.0]])
     kaim = KAIM(k=2, output="midpoint", grid=None, refiner=None, random_state=0)
     release = kaim.fit_transform(X)
-    with pytest.raises(ValueError, match=r"^release .*column 0 and row 0"):
+    with pytest.raises(ValueError, match=r"^release .*column 0, at position 0"):
         generalization_loss(X, release)
 
 
@@ -358,7 +358,7 @@ def test_a_release_of_midpoints_is_refused():
         ({"level": None}, ValueError, r"^level=None\b"),
         ({"hierarchies": {"age": ["a"]}}, ValueError, "^hierarchies names 'age'"),
         ({"hierarchies": [["a"]]}, TypeError, "^hierarchies="),
-        ({"hierarchies": {1: ["a"]}}, ValueError, "^Column 1 "),
+        ({"hierarchies": {1: ["a"]}}, ValueError, "^Column 1: "),
         ({"X": [1, 2]}, ValueError, "two dimensions"),
     ],
 )

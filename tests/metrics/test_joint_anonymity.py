@@ -39,6 +39,14 @@ def test_text_dates_and_missing_values():
     assert joint_anonymity([release, release], [names, names]) == 2
 
 
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+def test_missing_people_count_as_one(missing):
+    rows = [[1]] * 5
+    assert joint_anonymity([rows], [pd.Series([missing] * 5, dtype=object)]) == 1
+    assert joint_anonymity([rows], [pd.Series([1, 2, missing, None, missing], dtype=object)]) == 3
+    assert joint_anonymity([rows], [np.array([1.0, 2.0, np.nan, np.nan, np.nan])]) == 3
+
+
 def test_errors():
     with pytest.raises(ValueError, match=r"^unit of 1 columns must have one for each of 2"):
         joint_anonymity([[[1]], [[1]]], [["a"]])

@@ -149,10 +149,8 @@ def test_points_with_many_coordinates_are_compared_alike():
     assert record_linkage(X, X, one_to_one=True).linked == 1
 
 
-def test_too_many_pairs_raise(monkeypatch):
-    monkeypatch.setattr("sk_microagg.metrics._linkage.MOST_PAIRS", 99)
-    X = in_units(20)
-    release = MicroAggregator(k=3).fit_transform(X)
-    with pytest.raises(ValueError, match=r"^one_to_one=True\b"):
-        record_linkage(X, release, one_to_one=True)
-    record_linkage(X[:9], release[:9], one_to_one=True)
+def test_too_many_records_raise():
+    """Before any cost is computed, however few of the records differ."""
+    X = np.repeat([[0.0], [1.0]], 30_000, axis=0)
+    with pytest.raises(ValueError, match=r"^one_to_one=True is possible for at most 5,000 records"):
+        record_linkage(X, np.arange(60_000.0)[:, None], one_to_one=True)

@@ -134,7 +134,7 @@ def test_people_with_several_rows_count_once():
         ({"weight": [1, 2, 0]}, ValueError, "weight"),
         ({"weight": [1, 2, -3]}, ValueError, "weight"),
         ({"weight": [1, 2, np.nan]}, ValueError, "weight"),
-        ({"weight": ["a", "b", "c"]}, TypeError, "weight"),
+        ({"weight": ["a", "b", "c"]}, ValueError, "weight"),
         ({"weight": [1, 2]}, ValueError, "inconsistent"),
         ({"weight": [1, 2, 3], "unit": [1, 2]}, ValueError, "inconsistent"),
     ],

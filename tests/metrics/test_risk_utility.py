@@ -231,8 +231,16 @@ def test_units_of_an_estimator_that_does_not_know_them():
         ({"sensitive": [1, 2]}, ValueError, "^sensitive has 2 records"),
         ({"unit": [1, 2]}, ValueError, "^unit has 2 records"),
         ({"unit": np.ones((100, 2))}, ValueError, "^unit has 2 columns"),
-        ({"X": [[np.inf]] * 3}, ValueError, "^Input X contains infinity"),
-        ({"X": [["a"]] * 3, "estimator": MicroAggregator()}, ValueError, "^Column 0 of X hold"),
+        (
+            {"X": [[np.inf]] * 3},
+            ValueError,
+            "^Column 0 of X: all 3 cells are infinite",
+        ),
+        (
+            {"X": [["a"]] * 3, "estimator": MicroAggregator()},
+            ValueError,
+            "^Column 0 of X: all 3 cells",
+        ),
     ],
 )
 def test_bad_arguments(options, error, message):

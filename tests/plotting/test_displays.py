@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._formatting import percent, whole_percent
+from sk_microagg._utils._formatting import percent
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import risk_utility
 from sk_microagg.plotting import (
@@ -439,17 +439,17 @@ class TestAttributeDisplay:
     def test_missing_numbers(self):
         before = pd.DataFrame({"age": [30, None, 50, 60]}, dtype="Int64")
         (column,) = compare_columns(before, np.array([[40.0], [40.0], [np.nan], [np.nan]]))
-        assert column.missing == ("25%", "50%")
+        assert column.missing == ("25.0%", "50.0%")
         assert_allclose([column.before.sum(), column.after.sum()], [0.75, 0.5])
         display = AttributeDisplay(columns=[column]).plot()
-        assert display.ax_[0].get_xlabel() == "missing: 25% before, 50% after"
+        assert display.ax_[0].get_xlabel() == "missing: 25.0% before, 50.0% after"
 
     def test_missing_shares_have_no_rounding_errors(self):
         # 2.5% is a tie: in tables, it is written as 2%.
         X = np.arange(200.0)[:, None]
         X[:5] = np.nan
         (column,) = compare_columns(X, X)
-        assert column.missing == (whole_percent(np.isnan(X).mean()),) * 2 == ("2%", "2%")
+        assert column.missing == (percent(np.isnan(X).mean()),) * 2 == ("2.50%", "2.50%")
 
     def test_categories(self):
         before = [["a"]] * 5 + [["b"]] * 3 + [[None]] * 2

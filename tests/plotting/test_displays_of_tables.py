@@ -86,7 +86,7 @@ def test_histogram_of_dates_counts_days(X, aggregator):
     counts = np.histogram(days, admitted.edges)[0]
     assert_allclose(admitted.before, counts / 150)
     assert admitted.are_integers
-    assert admitted.missing == ("1%", "0%")
+    assert admitted.missing == ("1.33%", "0%")
 
 
 @pytest.mark.slow

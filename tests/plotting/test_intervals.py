@@ -46,7 +46,7 @@ def test_a_column_of_intervals_is_a_histogram():
     after = pd.DataFrame({"age": ["[20, 29]"] * 4 + ["*"] * 2})
     [drawn] = compare_columns(before, after)
     assert isinstance(drawn, Histogram)
-    assert drawn.missing == ("0%", "33%")
+    assert drawn.missing == ("0%", "33.3%")
     assert_allclose(drawn.before.sum(), 1)
     assert_allclose(drawn.after.sum(), 4 / 6)
     is_covered = drawn.edges[:-1] < 29.5
