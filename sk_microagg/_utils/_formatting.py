@@ -5,7 +5,6 @@ The command line imports it before it knows what to do, so NumPy is imported whe
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Context, Decimal
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
@@ -22,12 +21,6 @@ ROUNDING_OF_BOUNDS = 1e-9
 # Percentages that are written without an exponent.
 PLAIN = (Decimal("1e-6"), Decimal("1e6"))
 
-# A figure for one record discloses it, and a figure for two discloses each of them to the other.
-FEWEST_RECORDS = 3
-
-# What a share that may be of a few people is rounded up to: one person's rows seldom change it.
-COARSE_PERCENTS = 5, 10, 25, 50, 75, 100
-
 MOST_LINES = 5
 MOST_NAMES = 8
 
@@ -39,8 +32,8 @@ SOME_NUMBERS = 1000
 FEW_NUMBERS = 0.01
 
 
-def percent(share: float, digits: int = 2) -> str:
-    """A share in percent.
+def percent(share: float, digits: int = 3) -> str:
+    """A share in percent, with three significant digits from a thousandth on.
 
     Only a share of exactly 0 or 1 is written as 0% or 100%: nothing that is rare looks as if it
     never occurred, and nothing that is nearly certain as if it were.
@@ -64,14 +57,28 @@ def percent(share: float, digits: int = 2) -> str:
     return text
 
 
-def whole_percent(share: float) -> str:
-    """A share of records in whole percents: finer ones would differ by a single record."""
-    return "<1%" if ROUNDING < share < 0.01 else percent(share, digits=1)
-
-
 def at_most(share: float) -> str:
-    """A bound on a share in whole percents, rounded up so that it remains one."""
-    return "<1%" if share < 0.01 else f"at most {100 * rounded_up(share):.0f}%"
+    """The largest of several shares."""
+    return f"at most {percent(share)}"
+
+
+def in_records(share: float, n_records: int) -> str:
+    """A share of the records, with their number."""
+    return f"{round(share * n_records):,} of {counted(n_records, 'record')} ({percent(share)})"
+
+
+def three_digits(number: float) -> str:
+    """A number with three significant digits, or all before the decimal point."""
+    if number != number:
+        return "\N{EN DASH}"
+    size = abs(number)
+    if size and not 1e-4 <= size < 1e9:
+        text = f"{number:.3g}"
+    else:
+        # Of the rounded number: 0.09999 is written as 0.100.
+        decimals = 2 - int(f"{size:.2e}".partition("e")[2])
+        text = f"{number:,.{max(decimals, 0)}f}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def rounded_percent(share: float, digits: int, rounding: str) -> str:
@@ -100,95 +107,9 @@ def percent_of_axis(share: float) -> str:
     return f"{100 * share:.5g}%"
 
 
-def signed(number: float, decimals: int = 2) -> str:
-    """A number with its sign, or 0 without one."""
-    text = f"{number:+.{decimals}f}"
-    return text[1:] if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
-
-
 def counted(number: int, noun: str) -> str:
     """A number with thousands separators, and the noun that it counts."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-class FewestOfPeople(int):
-    """A number of records that are those of at least `people` people, whichever they are."""
-
-    people: int
-
-
-def fewest_records(k, units=None):
-    """Smallest number of records that a figure may stand for; with `units`, a FewestOfPeople."""
-    fewest = max(k, FEWEST_RECORDS)
-    if units is None:
-        return fewest
-    import numpy as np
-
-    of_largest = np.sort(np.bincount(units))[::-1][: fewest - 1]
-    enough = FewestOfPeople(of_largest.sum() + 1)
-    enough.people = fewest
-    return enough
-
-
-class ShareOfPeople(float):
-    """A share of the records, with the numbers of people who have such records and others."""
-
-    n_people: tuple[int, int]
-
-
-def share_of_people(rows, units):
-    """The share of the records in a mask, with the people behind it where some have several."""
-    import numpy as np
-
-    share = float(np.mean(rows))
-    if units is None:
-        return share
-    share = ShareOfPeople(share)
-    share.n_people = tuple(len(np.unique(units[mask])) for mask in (rows, ~rows))
-    return share
-
-
-def coarsely_rounded_up(share: float) -> float:
-    """A coarse upper bound on a share."""
-    return next((p / 100 for p in COARSE_PERCENTS if 100 * (share - ROUNDING) <= p), 1.0)
-
-
-def bound_in_words(share: float, n_records: int, fewest: int) -> str | None:
-    """What to write instead of a share that stands for a few records, or for all but a few."""
-    n_of_them = round(share * n_records)
-    counts, least = (n_of_them, n_records - n_of_them), fewest
-    if isinstance(share, ShareOfPeople):
-        counts, least = share.n_people, getattr(fewest, "people", fewest)
-    is_few, are_others_few = (0 < count < least for count in counts)
-    if not (is_few or are_others_few):
-        return None
-    if isinstance(share, ShareOfPeople) or isinstance(fewest, FewestOfPeople):
-        # Records of a few people may be most of them, and are then no small risk.
-        return at_most(coarsely_rounded_up(share))
-    return f"{'' if is_few else 'all but '}fewer than {fewest} records"
-
-
-def share_in_words(share: float, n_records: int, fewest: int, of: str = "") -> str:
-    """A share of the records in whole percents, or a bound if it stands for a few of them."""
-    words = bound_in_words(share, n_records, fewest)
-    return words if words and "records" in words else (words or whole_percent(share)) + of
-
-
-def expected_matches(linkage: Any, n_records: int, fewest: int) -> tuple[float, str]:
-    """The share of the records that an intruder is expected to re-identify, as it may be shown."""
-    share, most = linkage.expected_matches, linkage.expected_if_linked
-    # An exact share would disclose how many records are linked; below 1%, a rounded one could be 0.
-    is_hidden = bound_in_words(linkage.linked, n_records, fewest) is not None
-    if isinstance(fewest, FewestOfPeople):
-        most = min(most, coarsely_rounded_up(share))
-    if is_hidden or 0 < share <= most < 0.01:
-        return most, at_most(most)
-    return rounded_share(share), whole_percent(share)
-
-
-def rounded_share(share):
-    """A share of the records in whole percents, as a number: finer ones reveal records."""
-    return round(float(share), 2)
 
 
 def is_share_large(share, k):
@@ -197,24 +118,20 @@ def is_share_large(share, k):
 
 
 def homogeneity_lines(
-    shares: dict[Any, Any], n_records: int, k: int, most: int | None = MOST_LINES
+    shares: dict[Any, Any], n_records: int, most: int | None = MOST_LINES
 ) -> list[str]:
     """A line for each column in which groups share one value, the largest share first."""
     ranked = sorted((name for name in shares if any(shares[name])), key=lambda n: -max(shares[n]))
-    lines = [
-        f"{name}: {homogeneity_in_words(shares[name], n_records, k)}" for name in ranked[:most]
-    ]
+    lines = [f"{name}: {homogeneity_in_words(shares[name], n_records)}" for name in ranked[:most]]
     n_more = len(ranked) - len(lines)
     if n_more:
         lines.append(f"and {n_more} more {'column' if n_more == 1 else 'columns'}")
     return lines
 
 
-def homogeneity_in_words(shares, n_records, k):
+def homogeneity_in_words(shares: Any, n_records: int) -> str:
     """How many records are in groups that share one value, or have a single known one."""
-    share, known = (
-        share_in_words(each, n_records, fewest_records(k), " of the records") for each in shares
-    )
+    share, known = (in_records(each, n_records) for each in shares)
     words = f"{share if shares[0] else 'no records'} are in groups that share one value"
     if shares[1] > shares[0]:
         words += f", {known} in groups with a single known value, apart from missing ones"
@@ -228,28 +145,25 @@ def singles_out(found):
 
 
 def singled_out_lines(
-    found: Any,
-    names: list[str],
-    as_text: Callable[..., Any],
-    others: str = "the anonymized columns",
+    found: Any, names: list[str], n_records: int, others: str = "the anonymized columns"
 ) -> list[str]:
     """How far columns that are released unchanged single people out, in up to three lines."""
     whom = "them" if len(names) > 1 else "it"
-    lines = [f"nobody is unique by {in_a_list(names)} together with {others}"]
+    lines = [f"no record is unique by {in_a_list(names)} together with {others}"]
     if singles_out(found):
-        share = as_text(found.unique_with_release, " of the records")
-        lines = [f"{share} are unique by {in_a_list(names)} together with {others}"]
-        lines.append(f"nobody is unique by {whom} alone")
+        records = in_records(found.unique_with_release, n_records)
+        lines = [f"{records} are unique by {in_a_list(names)} together with {others}"]
+        lines.append(f"no record is unique by {whom} alone")
     if found.unique > 0:
-        lines[1] = f"{as_text(found.unique, ' of the records')} are unique by {whom} alone"
-        shares = [*map(as_text, found.unique_by)][: len(names) - 1]
+        lines[1] = f"{in_records(found.unique, n_records)} are unique by {whom} alone"
+        shares = [*map(percent, found.unique_by)][: len(names) - 1]
         some = found.n_combined < len(names)
         of = f"the {found.n_combined} with most different values" if some else whom
         sizes = (f"one of {of}", "two", "three")
         by_fewer = [f"{share} by {size}" for share, size in zip(shares, sizes, strict=False)]
         lines[1] += f"; {', '.join(by_fewer)}" if by_fewer else ""
-    most = at_most(found.expected_matches)
-    lines.append(f"an intruder who knows {whom}, too, re-identifies {most} of the records")
+    share = percent(found.expected_matches)
+    lines.append(f"an intruder who also knows {whom} re-identifies {share} of the records")
     return lines
 
 

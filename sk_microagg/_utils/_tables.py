@@ -34,6 +34,10 @@ LAST_DAY = float((datetime.max - EPOCH).days)
 
 # How messages begin, for those who filter them.
 SIMILAR = "(Column|The) .* has values that differ only in case"
+SPELLINGS = (
+    "values that differ only in case, spaces or the form of letters: they count as different "
+    "values, or people. Write them alike."
+)
 
 # From here on, floats cannot represent all integers. Such integers are codes, not measurements.
 SMALLEST_CODE = 2**53
@@ -92,6 +96,11 @@ def column_names(table: Any) -> list[str]:
     if is_frame(table):
         return [str(name) for name in table.columns]
     return [f"x{j}" for j in range(len(columns_of(table, "table")))]
+
+
+def own_names(table: Any) -> list[Any]:
+    """Names that a table has for its columns; none for arrays."""
+    return list(table.column_names if is_arrow(table) else getattr(table, "columns", []))
 
 
 @contextmanager
@@ -172,10 +181,12 @@ def import_extra(module: str, extra: str, purpose: str) -> Any:
         ) from error
 
 
-def check_report_extra() -> None:
+def check_report_extra(has_analyses: bool = False) -> None:
     """Raise an ImportError that names the extra if a report cannot be written without it."""
     for module in ("matplotlib", "jinja2"):
         import_extra(module, "report", "A report")
+    if has_analyses:
+        import_extra("statsmodels", "report", "An analysis")
 
 
 def is_date(cell: object) -> bool:
@@ -216,17 +227,19 @@ def text_of_day(days: float) -> str:
 
 def warn_of_similar_values(words: str, values: Iterable[Any]) -> None:
     """Warn if texts of a column, named by `words`, are equal but for case, spaces and forms."""
-    texts = {value for value in values if isinstance(value, str)}
-    if len({folded(text) for text in texts}) < len(texts):
+    if are_similar(values):
         warn_of_spellings(words)
+
+
+def are_similar(values: Iterable[Any]) -> bool:
+    """Whether some texts are equal but for case, spaces and Unicode forms."""
+    texts = {value for value in values if isinstance(value, str)}
+    return len({folded(text) for text in texts}) < len(texts)
 
 
 def warn_of_spellings(words: str) -> None:
     """Warn that a column, named by `words`, has texts that are written differently; quote none."""
-    warn_user(
-        f"{words} has values that differ only in case, spaces or the form of letters: they count "
-        "as different values, or people. Write them alike.",
-    )
+    warn_user(f"{words} has {SPELLINGS}")
 
 
 def texts_of(column: Any) -> set[str]:

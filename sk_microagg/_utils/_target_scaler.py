@@ -23,11 +23,11 @@ from sk_microagg._utils._typing import (
     TableLike,
 )
 from sk_microagg._utils._validation import (
+    cells_explained,
     check_no_hidden_numbers,
     check_number,
     check_seed,
     own_copy,
-    text_explained,
     without_mask,
 )
 
@@ -291,8 +291,9 @@ class TargetScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _check(self, X: TableLike, reset: bool) -> Array:
         floats = (np.float64, np.float32)
-        check_no_hidden_numbers(without_mask(X))
-        with text_explained(X):
+        X = without_mask(X)
+        check_no_hidden_numbers(X)
+        with cells_explained(X):
             return validate_data(self, X, dtype=floats, ensure_all_finite="allow-nan", reset=reset)
 
     def __sklearn_tags__(self) -> Any:

@@ -14,14 +14,23 @@ from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state
 
 from sk_microagg._utils._deadline import warn_user
+from sk_microagg._utils._places import (
+    NO_NUMBER,
+    TOO_LARGE,
+    CellsError,
+    check_cells,
+    no_numbers,
+)
 from sk_microagg._utils._tables import (
     DATES,
+    cells_of,
     columns_of,
     dimensions_explained,
     has_masked_rows,
     holds_dates,
     is_arrow,
     is_frame,
+    is_null,
 )
 from sk_microagg._utils._typing import Estimator, Floats, Labels, RandomState
 
@@ -29,6 +38,9 @@ NOTHING = object()
 
 # With values up to this, the sum of squares of a table of any size is finite.
 LARGEST_VALUE = 1e140
+
+# Squares of smaller differences are rounded to few digits, or to 0.
+SMALLEST_RANGE = 1e-150
 
 ARROW_DATES = re.compile(r"\b(timestamp|date32|date64|time32|time64|duration)\b")
 
@@ -146,7 +158,8 @@ def check_records(
     if allow_missing:
         X = without_mask(X)
     check_no_hidden_numbers(X, name)
-    with text_explained(X, name):
+    with cells_explained(X, name):
+        names = list(X.columns) if is_frame(X) else None
         X = check_array(
             X,
             dtype=dtype,
@@ -164,11 +177,33 @@ def check_records(
             )
         largest = float(np.max(np.abs(X), initial=0.0, where=~np.isnan(X)))
     if largest > LARGEST_VALUE:
-        raise ValueError(
-            f"{name} holds values so large that squared distances overflow: values must be at most "
-            f"{LARGEST_VALUE:.3g}."
-        )
+        _refuse_large(X, name, range(X.shape[1]) if names is None else names)
     return X
+
+
+def _refuse_large(X: Floats, name: str, labels: Collection[Any]) -> None:
+    """Raise about the first column with numbers that are too large."""
+    for label, column in zip(labels, X.T, strict=True):
+        check_cells(
+            np.abs(column) > LARGEST_VALUE,
+            f"Column {label!r} of {name}",
+            TOO_LARGE,
+            n_cells=int(np.sum(~np.isnan(column))),
+            advice=f"Numbers must be finite and at most {LARGEST_VALUE:.3g}, or squared distances "
+            "overflow.",
+            column=label,
+        )
+
+
+def check_range(values: Floats, words: str) -> None:
+    """Raise an error if values differ, but so little that their squared distances underflow."""
+    known = values[~np.isnan(values)]
+    if len(known) and 0 < (width := float(known.max()) - float(known.min())) < SMALLEST_RANGE:
+        raise ValueError(
+            f"{words} holds numbers that differ by {width:.0e}, so little that squared distances "
+            f"underflow: the largest and the smallest must differ by at least {SMALLEST_RANGE:g}. "
+            "Multiply them by a power of ten."
+        )
 
 
 def without_mask(X: Any) -> Any:
@@ -181,8 +216,8 @@ def without_mask(X: Any) -> Any:
 
 
 @contextmanager
-def text_explained(X: Any, name: str = "X") -> Iterator[None]:
-    """Say which column holds text: messages of scikit-learn quote cells, maybe a person's name."""
+def cells_explained(X: Any, name: str = "X") -> Iterator[None]:
+    """Say where text and infinite numbers are: scikit-learn does not, or quotes a cell."""
     try:
         with dimensions_explained(name):
             yield
@@ -192,23 +227,32 @@ def text_explained(X: Any, name: str = "X") -> Iterator[None]:
         raise TypeError(
             f"{name} of type {type(X).__name__} must be a table of numbers: {error}."
         ) from error
+    except CellsError:
+        raise
     except ValueError as error:
-        if not str(error).startswith("could not convert string"):
+        is_text = str(error).startswith("could not convert string")
+        if not is_text and "contains infinity" not in str(error):
             raise
-        raise ValueError(
-            f"{_place_of_text(X, name)} holds text, but must hold numbers. TableAggregator and "
-            "KAIM take tables with text."
-        ) from None
+        is_table = is_frame(X) or (isinstance(X, np.ndarray | list | tuple) and np.ndim(X) == 2)
+        if is_table and is_text:
+            _refuse_text(X, name)
+        elif is_table:
+            _refuse_large(check_array(X, ensure_all_finite=False), name, _labels(X))
+        raise ValueError(f"{name} holds text or infinite values, but must hold numbers.") from None
 
 
-def _place_of_text(X: Any, name: str) -> str:
-    if np.ndim(X) == 2:
-        for label, column in zip(_labels(X), columns_of(X, name), strict=True):
-            try:
-                np.asarray(column, dtype=np.float64)
-            except (TypeError, ValueError):
-                return f"Column {label!r} of {name}"
-    return name
+def _refuse_text(X: Any, name: str) -> None:
+    """Raise about the first column with text among its numbers."""
+    for label, column in zip(_labels(X), columns_of(X, name), strict=True):
+        cells = cells_of(column)
+        check_cells(
+            no_numbers(cells),
+            f"Column {label!r} of {name}",
+            NO_NUMBER,
+            n_cells=sum(not is_null(cell) for cell in cells),
+            advice="TableAggregator and KAIM take tables with text.",
+            column=label,
+        )
 
 
 def check_no_hidden_numbers(X: Any, name: str = "X") -> None:

@@ -182,10 +182,17 @@ def _granted(status, group):
     return mode
 
 
-def check_page_name(path: FilePath, named: str) -> None:
-    """Raise unless a report is named like the page of HTML, or the file of JSON, that it is."""
-    if Path(path).suffix.lower() not in SUFFIXES_OF_REPORTS:
+def check_page_name(path: FilePath, named: str, *, is_card: bool = False) -> None:
+    """Raise unless a report or a card is named like a page, like JSON or, a card, like Markdown."""
+    suffix = Path(path).suffix.lower()
+    if suffix in SUFFIXES_OF_REPORTS or (is_card and suffix == ".md"):
+        return
+    if is_card:
         raise ValueError(
-            f"{named} must end in .html, .htm or .json: reports are written as HTML or JSON. A "
-            "browser prints them as PDF."
+            f"{named} must end in .html, .htm, .md or .json: cards are written as HTML, Markdown "
+            "or JSON. A browser prints them as PDF."
         )
+    raise ValueError(
+        f"{named} must end in .html, .htm or .json: reports are written as HTML or JSON. A browser "
+        "prints them as PDF."
+    )

@@ -8,14 +8,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._utils._formatting import decimals_of
+from sk_microagg._utils._places import NO_NUMBER, POSITIONS, RowNames
 from sk_microagg._utils._tables import SMALLEST_CODE
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._mistyped import (
     is_majority,
+    no_date,
     refuse_other_notations,
     refuse_others,
     refuse_symbols,
+    refuse_unclear_dates,
     refuse_undeclared_dates,
     refuse_zones,
 )
@@ -28,24 +31,32 @@ from sk_microagg.files._notations import (
     Numbers,
     OrdinalNotation,
     Texts,
-    fitting_patterns,
+    likely_patterns,
 )
 
 TRUTH = r"^(?i:true|false|yes|no)$"
+
+NOT_IN_ORDER = "is no value of its order", "are no values of its order"
 
 # How dates of a type are written, by what they are multiples of.
 PATTERNS = {"day": "%Y-%m-%d", "minute": "%Y-%m-%d %H:%M"}
 
 
 def column_of_text(
-    cells: pa.ChunkedArray, name: str, format: Format, declared: Declared, *, is_strict: bool
+    cells: pa.ChunkedArray,
+    name: str,
+    format: Format,
+    declared: Declared,
+    *,
+    is_strict: bool,
+    rows: RowNames = POSITIONS,
 ) -> Column:
     """Recognize the kind of a column of text, whose spaces at the ends are ignored.
 
     If it is strict, raise if most cells are numbers or dates, but not all, or if cells seem to be
     numbers or dates of another format; otherwise they are categories.
     """
-    texts = Texts.from_cells(cells, format.missing)
+    texts = Texts.from_cells(cells, format.missing_in(name), rows)
     if not texts.n_known:
         return Column(name, "empty", "all cells are missing", texts.as_categories())
     kind = declared.kinds.get(name)
@@ -70,16 +81,16 @@ def _refuse_mistyped(
 ) -> None:
     """Raise if a column that is no other kind should not be categories without being asked."""
     if numbers.is_number.all():
-        refuse_symbols(name)
+        refuse_symbols(name, texts, numbers)
     if dates.is_date.all():
-        refuse_zones(name)
+        refuse_zones(name, texts)
     if numbers.is_number.any() and numbers.have_leading_zeros():
         return
     refuse_other_notations(name, texts, texts.n_cells(numbers.is_number), format)
     if is_majority(texts, numbers.is_number):
-        refuse_others(name, texts, numbers.is_number, "numbers")
+        refuse_others(name, texts, numbers.is_number, NO_NUMBER)
     if is_majority(texts, dates.is_date):
-        refuse_others(name, texts, dates.is_date, "dates")
+        refuse_others(name, texts, dates.is_date, no_date("in ISO"))
     refuse_undeclared_dates(name, texts)
 
 
@@ -122,9 +133,9 @@ def _declared_number(texts: Texts, name: str, format: Format, declared: Declared
     numbers = Numbers.from_texts(texts, format.decimal, format.thousands)
     if not numbers.is_number.all():
         refuse_other_notations(name, texts, texts.n_cells(numbers.is_number), format)
-        refuse_others(name, texts, numbers.is_number, "numbers", "number")
+        refuse_others(name, texts, numbers.is_number, NO_NUMBER, "number")
     if len(numbers.symbols()) > 1:
-        refuse_symbols(name)
+        refuse_symbols(name, texts, numbers)
     return _column_of_numbers(texts, name, "declared as numbers", numbers, numbers.values())
 
 
@@ -133,25 +144,18 @@ def _declared_date(texts: Texts, name: str, format: Format, declared: Declared) 
     if pattern is not None:
         dates = Dates.from_pattern(texts, pattern)
         if not dates.is_date.all():
-            refuse_others(name, texts, dates.is_date, f"dates as {pattern}", "date")
+            refuse_others(name, texts, dates.is_date, no_date(pattern), "date")
         return _dates(texts, name, dates, f"declared as dates, {pattern}")
     dates = Dates.from_iso(texts)
     if dates.is_date.all():
         if dates.notation is None:
-            refuse_zones(name)
+            refuse_zones(name, texts)
         return _dates(texts, name, dates, "declared as dates, as in ISO")
-    found = dict(fitting_patterns(texts))
-    if len(found) > 1:
-        advice = tuple(Option("date", pattern, name) for pattern in found)
-        text = "{column}: day and month cannot be told apart: {advice}."
-        raise RequestError("day_or_month", text, name, advice=advice)
-    for pattern, dates in found.items():
-        return _dates(texts, name, dates, f"declared as dates, {pattern}")
-    if dates.is_date.any():
-        refuse_others(name, texts, dates.is_date, "ISO dates", "date")
-    text = "{column}: not all cells are dates of one common format: {advice}."
-    advice = Option("say_pattern", Option("date", "%d %b %Y", name)), Option("name_missing")
-    raise RequestError("unknown_dates", text, name, advice=advice)
+    likely = likely_patterns(texts)
+    if len(likely) != 1 or not all(dates.is_date.all() for dates in likely.values()):
+        refuse_unclear_dates(name, texts, likely)
+    [(pattern, dates)] = likely.items()
+    return _dates(texts, name, dates, f"declared as dates, {pattern}")
 
 
 def _declared_ordinal(texts: Texts, name: str, format: Format, declared: Declared) -> Column:
@@ -169,13 +173,14 @@ def _ranks(
     unique = texts.unique.to_pylist()
     if order is None:
         if not numbers.is_number.all():
-            text = "{column}: its values are not numbers, so that their order is unknown: {advice}."
+            text = "{column}: {cells}, so that their order is unknown: {advice}."
             advice = (Option("not_in_order", Option("ordinal", ["low", "medium", "high"], name)),)
-            raise RequestError("unknown_order", text, name, advice=advice)
+            cells = texts.in_words(~numbers.is_number, NO_NUMBER)
+            raise RequestError("unknown_order", text, name, cells=cells, advice=advice)
         order = [unique[place] for place in np.argsort(numbers.values(), kind="stable")]
     known = np.array([text in order for text in unique], dtype=bool)
     if not known.all():
-        refuse_others(name, texts, known, "values of its order", "ordinal")
+        refuse_others(name, texts, known, NOT_IN_ORDER, "ordinal")
     rank_of = {text: rank for rank, text in enumerate(order)}
     ranks = np.array([rank_of[text] for text in unique], dtype=np.intp)
     return ranks, OrdinalNotation(order, np.arange(len(order)))
@@ -201,6 +206,7 @@ def column_of_type(
     declared: Declared,
     *,
     rounds_floats: bool = True,
+    rows: RowNames = POSITIONS,
 ) -> Column:
     """Recognize the kind of a column by its type; if asked to, find the decimals of floats."""
     if pa.types.is_dictionary(cells.type):
@@ -219,7 +225,7 @@ def column_of_type(
     }
     if not is_fit.get(wanted, False):
         texts = pa.chunked_array([pa.array(_categories(cells), pa.string())])
-        return column_of_text(texts, name, format, declared, is_strict=True)
+        return column_of_text(texts, name, format, declared, is_strict=True, rows=rows)
     if wanted == "date" and name in declared.date_patterns:
         _refuse_pattern(name, declared.date_patterns[name], kind)
     column = _by_type(cells, name, is_declared=wanted is not None)

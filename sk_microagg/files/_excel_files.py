@@ -12,8 +12,9 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pyarrow as pa
 
+from sk_microagg._utils._places import RowNames
 from sk_microagg.files._csv_files import check_header, holds_names, made_names
-from sk_microagg.files._format import FileStyle, Format
+from sk_microagg.files._format import Contents, FileStyle, Format
 from sk_microagg.files._messages import Option, RequestError, one_line, require
 
 # Formats of new dates; openpyxl has none for columns that it did not read.
@@ -36,7 +37,7 @@ TYPES = [
 ]
 
 
-def read_xlsx(path: str, format: Format) -> tuple[pa.Table, FileStyle]:
+def read_xlsx(path: str, format: Format) -> Contents:
     """Read a sheet as columns of numbers, dates, truth values or text, and how Excel shows them."""
     openpyxl = _imported_for(path)
     try:
@@ -54,25 +55,32 @@ def read_xlsx(path: str, format: Format) -> tuple[pa.Table, FileStyle]:
     names = first if has_names else made_names(len(first))
     columns = [[row[place] for row in rows[has_names:]] for place in range(len(names))]
     values = [[cell.value for cell in column] for column in columns]
+    numbers, doubts = RowNames("in row", [row[0].row for row in rows[has_names:]]), ()
     if format.header == "check":
         texts = [pa.array(map(_text, column), pa.string()) for column in values]
-        check_header(path, pa.Table.from_arrays(texts, names=names))
-    cells = [_typed(column, format.missing) for column in values]
+        doubts = check_header(path, pa.Table.from_arrays(texts, names=names), numbers)
+    pairs = zip(names, values, strict=True)
+    cells = [_typed(column, format.missing_in(name)) for name, column in pairs]
     found = [_number_format(column, format.fewest) for column in columns]
-    number_formats = dict(zip(names, found, strict=True))
-    return pa.Table.from_arrays(cells, names=names), FileStyle(number_formats=number_formats)
+    style = FileStyle(number_formats=dict(zip(names, found, strict=True)))
+    return Contents(pa.Table.from_arrays(cells, names=names), style, numbers, doubts)
 
 
 def _rows(book: Any, path: str, format: Format) -> list:
-    """The rows of the sheet that are not blank, up to the last column that is used."""
+    """The rows of the sheet that are not blank, up to the last column that is used.
+
+    In a sheet of one column, a blank row between others is a record whose value is missing.
+    """
     if format.sheet is not None and format.sheet not in book.sheetnames:
         facts = {"path": path, "sheets": ", ".join(map(repr, book.sheetnames))}
         text = "{sheet} is not in {path}, which has {sheets}."
         raise RequestError("unknown_sheet", text, sheet=Option("sheet", format.sheet), **facts)
     sheet = book[format.sheet or book.sheetnames[0]]
-    rows = [row for row in sheet.iter_rows() if any(cell.value is not None for cell in row)]
-    used = [place for row in rows for place, cell in enumerate(row) if cell.value is not None]
-    return [row[: max(used) + 1] for row in rows]
+    rows = [*sheet.iter_rows()]
+    filled = [n for n, row in enumerate(rows) if any(cell.value is not None for cell in row)]
+    used = [place for n in filled for place, cell in enumerate(rows[n]) if cell.value is not None]
+    kept = range(filled[0], filled[-1] + 1) if filled and not any(used) else filled
+    return [rows[n][: max(used) + 1] for n in kept]
 
 
 def _number_format(cells: list, fewest: int) -> str:

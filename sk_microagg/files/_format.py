@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from sk_microagg._utils._formatting import FEWEST_RECORDS, fewest_records
+from sk_microagg._utils._places import RowNames
 from sk_microagg._utils._writing import check_page_name
-from sk_microagg.files._messages import Option, RequestError, reason
+from sk_microagg.files._messages import Message, Option, RequestError, reason
+
+# Of fewer cells, a release does not take over how they are written.
+FEWEST_CELLS = 3
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet")
 
@@ -29,6 +33,9 @@ NOT_SEPARATED = (".tsv", ".tsv.gz", ".xlsx", ".parquet")
 
 # Parameters by which a user says what columns hold, and the kinds that they mean.
 KINDS = {"categorical": "category", "ordinal": "ordinal", "date": "date", "number": "number"}
+
+# A message lists no more columns than this.
+MOST_NAMES = 20
 
 DIRECTIVES = "dmyYHIMSpbBj"
 
@@ -67,6 +74,8 @@ def has_types(path: str) -> bool:
 
 def suffix_of_input(path: str) -> str:
     """The suffix of a table that is read; a file without a name, as a pipe, is CSV."""
+    if Path(path).is_dir():
+        return ".parquet"
     try:
         suffix = suffix_of(path)
     except RequestError as error:
@@ -90,7 +99,7 @@ def _is_nameless(path: Path) -> bool:
     return path == Path("/dev/stdin") or path.parent == Path("/dev/fd") or path.is_fifo()
 
 
-def check_exists(path: str, *, may_be_folder: bool = False) -> None:
+def check_exists(path: str) -> None:
     if is_standard(path):
         return
     if not path:
@@ -100,9 +109,9 @@ def check_exists(path: str, *, may_be_folder: bool = False) -> None:
         Path(path).stat()
     except OSError as error:
         raise cannot_read(path, error) from error
-    if Path(path).is_dir() and not may_be_folder:
-        text = "{path} is a folder: only {engine} reads those."
-        raise RequestError("folder", text, path=path, engine=Option("engine", "dask"))
+    if Path(path).is_dir() and not any(Path(path).rglob("*.parquet")):
+        text = "{path} is a folder without a .parquet file."
+        raise RequestError("no_parquet", text, path=path)
 
 
 def cannot_read(path: str, error: Exception) -> RequestError:
@@ -143,13 +152,13 @@ def check_target(path: str, others: list, *, overwrite: bool) -> None:
         raise RequestError("exists", text, path=path, advice=(Option("overwrite_it"),))
 
 
-def check_report_name(path: str) -> None:
-    """Raise unless a report, which is a page of HTML, is named like one."""
+def check_report_name(parameter: str, path: str) -> None:
+    """Raise unless a report or a card is named like what it is written as."""
     try:
-        check_page_name(path, "")
+        check_page_name(path, "", is_card=parameter == "card")
     except ValueError as error:
-        report = Option("report", path)
-        raise RequestError("report_name", "{report}{why}", report=report, why=str(error)) from error
+        option = Option(parameter, path)
+        raise RequestError("report_name", "{report}{why}", report=option, why=str(error)) from error
 
 
 def _is_same(path: Path, other: Path) -> bool:
@@ -166,12 +175,12 @@ class Format:
     sep: str | None = None
     header: str = "check"
     encoding: str = "utf-8"
-    missing: tuple = MISSING
+    na: tuple = ()
     decimal: str = "."
     thousands: str | None = None
     sheet: str | None = None
-    # Fewer records than this may not be told of.
-    fewest: int = FEWEST_RECORDS
+    # Formats of fewer cells are not those of a release.
+    fewest: int = FEWEST_CELLS
 
     @classmethod
     def from_request(cls, request: Any) -> Format:
@@ -184,12 +193,25 @@ class Format:
             sep=request.sep,
             header=request.header,
             encoding=request.encoding,
-            missing=(*MISSING, *(text.strip() for text in request.na)),
+            na=tuple(request.na),
             decimal=request.decimal,
             thousands=request.thousands,
             sheet=request.sheet,
-            fewest=fewest_records(vars(request).get("k") or 0),
+            fewest=max(vars(request).get("k") or 0, FEWEST_CELLS),
         )
+
+    def missing_in(self, name: str) -> tuple[str, ...]:
+        """The texts that mean missing in a column: those of all columns, and its own."""
+        everywhere = [text for text in self.na if "=" not in text]
+        own = [text.removeprefix(f"{name}=") for text in self.na if text.startswith(f"{name}=")]
+        return (*MISSING, *(text.strip() for text in (*everywhere, *own)))
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Raise unless texts that mean missing in one column name one of these."""
+        for text in self.na:
+            column, is_of_one, _ = text.partition("=")
+            if is_of_one and not any(text.startswith(f"{name}=") for name in names):
+                raise unknown_column("na", column, names)
 
 
 def _check_use(request: Any) -> None:
@@ -199,7 +221,10 @@ def _check_use(request: Any) -> None:
     # What explore writes is named later, and may be a .csv file; risk writes no table.
     written = [given.get("output", STANDARD)] if "input" in given else []
     files = [str(path).lower() for path in (*read, *written)]
-    if request.sheet is not None and not any(path.endswith(".xlsx") for path in files):
+    # In Python, earlier releases are tables.
+    pairs = given.get("earlier", ())
+    earlier = [path.lower() for pair in pairs for path in pair if isinstance(path, str)]
+    if request.sheet is not None and not any(path.endswith(".xlsx") for path in files + earlier):
         text = "{sheet} is for Excel files, but {path} is none."
         sheet = Option("sheet", request.sheet)
         raise RequestError("no_sheets", text, sheet=sheet, path=read[0])
@@ -215,6 +240,15 @@ class FileStyle:
     has_mark: bool = False
     line_end: str = "\n"
     number_formats: dict | None = None
+
+
+class Contents(NamedTuple):
+    """The cells of a file, how they are written, what rows are called, and what is doubtful."""
+
+    cells: Any
+    style: FileStyle
+    rows: RowNames
+    doubts: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -263,6 +297,22 @@ def check_use(parameter: str, named: Iterable, used: list, what: str) -> None:
             text = "{parameter} names {name!r}, which is not {what}."
             facts = {"parameter": Option(parameter), "name": name, "what": what}
             raise RequestError("without_effect", text, name, **facts)
+
+
+def unknown_column(parameter: str, name: str, names: Sequence[str]) -> RequestError:
+    """The error about a column that does not exist; it lists those that do."""
+    listed = ", ".join(map(repr, names[:MOST_NAMES]))
+    if len(names) > MOST_NAMES:
+        listed += f" and {len(names) - MOST_NAMES} more"
+    text = "{parameter} names {name!r}, but the columns are {columns}."
+    near = {other.strip().lower(): other for other in names}
+    close = get_close_matches(name.strip().lower(), near, n=1)
+    if any("," in other and name and name in other for other in names):
+        text += " A name that contains a comma must be in double quotes."
+    elif close:
+        text += " Did you mean {close!r}?"
+    facts = {"columns": listed, "name": name, "close": near[close[0]] if close else None}
+    return RequestError("unknown_column", text, name, parameter=Option(parameter), **facts)
 
 
 def _check_pattern(name: str, pattern: str) -> None:

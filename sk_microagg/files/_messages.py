@@ -4,14 +4,15 @@ Shell, page and Python name the same parameters in their own ways: `--categorica
 kind category", `categorical=['town']`. So a message is an object, and a voice puts it into words.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sk_microagg._choices import FRONTS
 from sk_microagg._utils._formatting import shown
+from sk_microagg._utils._places import POSITIONS, CellsError, RowNames
 
 
 class Option:
@@ -22,6 +23,12 @@ class Option:
 
     def __repr__(self) -> str:
         return f"Option({self.name!r}, {self.value!r}, {self.column!r})"
+
+
+def texts_of_column(option: Option) -> list[str]:
+    """Texts that mean missing as a request names them: in all columns, or in one."""
+    texts: Any = option.value
+    return [text if option.column is None else f"{option.column}={text}" for text in texts]
 
 
 class Voice:
@@ -37,14 +44,13 @@ class Voice:
     phrases: ClassVar[dict[str, str]] = {
         "complete_order": "complete the order",
         "leave_out": "leave out {value}",
-        "name_missing": "name texts that mean missing in na",
+        "name_missing": "name texts that mean missing, as in {value}",
         "generalize": "Name it in drop, or generalize it: hierarchies, with "
         "categories='generalize'",
         "not_in_order": "pass their order, as in {value}",
         "drop_it": "name it in drop, or others in quasi_identifiers",
         "no_pattern": "pass {value}, or leave it out",
         "overwrite_it": "pass overwrite=True",
-        "pass_to_na": "name it in na",
         "replace_by_null": "replace it by null",
         "write_alike": "write them alike",
         "write_order": "name different values, from the lowest to the highest",
@@ -57,6 +63,8 @@ class Voice:
     def option(self, option: Option) -> str:
         """The name of a parameter, maybe with a value."""
         name, value, column = option.name, option.value, option.column
+        if name == "na" and value is not None:
+            return f"na={texts_of_column(option)!r}"
         if column is not None:
             return f"{name}={[column] if value is None else {column: value}!r}"
         if name in FRONTS:
@@ -92,7 +100,8 @@ class Message:
     """One thing to tell a user: a code for programs, and a text as for `str.format`.
 
     Its gaps are `{column}`, and one for each fact: a number or text as it is, an `Option` as the
-    front names it, or a tuple of some as advice; `{Advice}` is `advice` with a capital letter.
+    front names it, a tuple of some as advice, or a list of messages, each in a line of its own;
+    `{Advice}` is `advice` with a capital letter.
     """
 
     def __init__(self, code: str, text: str, column: str | None = None, /, **facts: object):
@@ -110,12 +119,20 @@ class Message:
         column = None if self.column is None else shown(self.column)
         return voice.texts.get(self.code, self.text).format(column=column, **words)
 
+    def in_lines(self, voice: Voice = PYTHON) -> list[str]:
+        """The text in lines: one, and one for each message that it lists."""
+        listed: Any = self.facts.get("listed", [])
+        first = Message(self.code, self.text, self.column, **self.facts | {"listed": []})
+        return [first.in_words(voice), *(f"  {each.in_words(voice)}" for each in listed)]
+
     @staticmethod
     def _fact(fact: object, voice: Voice) -> object:
         if isinstance(fact, Option):
             return voice.option(fact)
         if isinstance(fact, Message):
             return fact.in_words(voice)
+        if isinstance(fact, list) and all(isinstance(each, Message) for each in fact):
+            return "".join(f"\n  {each.in_words(voice)}" for each in fact)
         return voice.advice(fact) if isinstance(fact, tuple) else fact
 
     def __str__(self) -> str:
@@ -163,15 +180,34 @@ def one_line(error: BaseException) -> str:
     return lines[0] if lines else type(error).__name__
 
 
+def raise_together(errors: Sequence[RequestError]) -> None:
+    """Raise what is wrong with several columns at once, if anything is."""
+    if not errors:
+        return
+    if len(errors) == 1:
+        raise errors[0]
+    text = "{n_columns} columns are not clear:{listed}"
+    raise RequestError("several", text, n_columns=len(errors), listed=[*errors])
+
+
 @contextmanager
 def bad_input_as_request_error(
-    about: Option | None = None, errors: type[Exception] | tuple[type[Exception], ...] = ValueError
+    about: Option | str | None = None,
+    errors: type[Exception] | tuple[type[Exception], ...] = ValueError,
+    rows: RowNames = POSITIONS,
 ) -> Iterator[None]:
     """Report bad input in the words of the estimators, after the parameter that it is about."""
     try:
         yield
     except RequestError:
         raise
+    except CellsError as error:
+        column = None if error.column is None else str(error.column)
+        text = "{about}: {cells}." if column is None or about is not None else "{column}: {cells}."
+        if isinstance(about, str):
+            text = "{about}, {column}: {cells}."
+        facts = {"about": about or error.about, "cells": error.in_words(rows)}
+        raise RequestError("bad_cells", text, column, **facts) from error
     except errors as error:
         text = "{why}" if about is None else "{about}: {why}"
         raise RequestError("bad_input", text, about=about, why=one_line(error)) from error

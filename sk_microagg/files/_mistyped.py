@@ -6,20 +6,24 @@ from itertools import product
 import numpy as np
 
 from sk_microagg._utils._formatting import in_a_list
+from sk_microagg._utils._places import POSITIONS, RowNames, in_rows
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Message, Option, RequestError
-from sk_microagg.files._notations import LIKE_A_DATE, SYMBOL, Column, Numbers, Texts
-
-# Texts that are used for missing values, in lower case.
-MARKERS = {"n/a", "#n/a", "#na", "<na>", "n.a.", "na", "none", "nil", "nan", "null", "missing"}
-MARKERS |= {"unknown", "unk", "not available", "not applicable", "k.a.", "#null!", "#value!"}
-MARKERS |= {"-", "--", "---", ".", "..", "...", "/", "#", "–", "—"}
-
-# Counts in messages are rounded to multiples of this: exact ones tell of single records.
-STEP = 5
+from sk_microagg.files._notations import (
+    LIKE_A_DATE,
+    SYMBOL,
+    Column,
+    Dates,
+    Numbers,
+    Texts,
+    likely_patterns,
+)
 
 # From this share on, cells that are numbers make the others suspicious.
 SMALLEST_SHARE = 0.5
+
+# The time zone at the end of a moment as in ISO.
+ZONE = r"(Z|[+-]\d\d:\d\d)$"
 
 # Numbers and dates that are used for missing values: no measurement of a person. The numbers repeat
 # 7, 8 or 9, as 77, 888 or -9, or end in .9, as 99.9.
@@ -80,31 +84,31 @@ def is_majority(texts: Texts, mask: np.ndarray) -> bool:
 
 
 def refuse_others(
-    name: str, texts: Texts, fits: np.ndarray, what: str, declared_by: str | None = None
+    name: str,
+    texts: Texts,
+    fits: np.ndarray,
+    what: tuple[str, str],
+    declared_by: str | None = None,
 ) -> None:
-    """Raise, since only the texts of a mask are `what`, as a parameter may declare of all."""
-    about, is_minority = _about(texts.n_cells(fits), texts)
-    facts = {"about": about, "what": what, "odd": _marker(texts, ~fits)}
+    """Raise, since the texts that do not fit are `what`, but a parameter may declare all others."""
+    cells = texts.in_words(~fits, what)
     if declared_by == "ordinal":
         otherwise = Option("complete_order")
     elif declared_by:
         otherwise = Option("leave_out", declared_by)
     else:
         otherwise = Option("categorical", column=name)
-    if is_minority:  # The others mean something, and are not missing values.
-        advice = (otherwise,)
-        raise RequestError(
-            "few_fit", "{column}: {about} are {what}: {advice}.", name, advice=advice, **facts
-        )
-    if facts["odd"] is None:
-        text = "{column}: {about} are {what}, some are not: {advice}."
-        raise RequestError(
-            "some_do_not_fit", text, name, advice=(Option("name_missing"), otherwise), **facts
-        )
-    text = "{column}: {about} are {what}, {odd!r} is not one: {advice}."
+    # If most do not fit, they mean something, and are not missing values.
+    is_minority = texts.n_cells(fits) < SMALLEST_SHARE * texts.n_known
+    advice = (otherwise,) if is_minority else (_texts_to_name(name), otherwise)
     raise RequestError(
-        "marker_does_not_fit", text, name, advice=(Option("na", [facts["odd"]]), otherwise), **facts
+        "do_not_fit", "{column}: {cells}: {advice}.", name, cells=cells, advice=advice
     )
+
+
+def no_date(pattern: str) -> tuple[str, str]:
+    """What is said of cells that are no dates of a pattern."""
+    return f"is no date as {pattern}", f"are no dates as {pattern}"
 
 
 def refuse_other_notations(name: str, texts: Texts, n_numbers: int, format: Format) -> None:
@@ -112,51 +116,107 @@ def refuse_other_notations(name: str, texts: Texts, n_numbers: int, format: Form
     if texts.n_cells(texts.matches(LIKE_A_NUMBER)) < SMALLEST_SHARE * texts.n_known:
         return
     by_marks = {
-        (decimal, thousands): texts.n_cells(Numbers.from_texts(texts, decimal, thousands).is_number)
+        (decimal, thousands): Numbers.from_texts(texts, decimal, thousands).is_number
         for decimal, thousands in product(MARKS, SEPARATORS)
         if decimal != thousands
     }
-    most = max(by_marks.values())
+    n_cells = {marks: texts.n_cells(is_number) for marks, is_number in by_marks.items()}
+    most = max(n_cells.values())
     if most <= n_numbers or most < SMALLEST_SHARE * texts.n_known:
         return
     # The fewest settings that differ from those in use; if several do, the user decides.
-    best = [marks for marks, n_cells in by_marks.items() if n_cells == most]
+    best = [marks for marks in by_marks if n_cells[marks] == most]
     settings = dict.fromkeys(_settings(marks, format) for marks in best)
     fewest = min(map(len, settings))
     choices = [tuple(Option(*mark) for mark in each) for each in settings if len(each) == fewest]
-    text = "{column}: {about} are numbers with other marks: {advice}."
     advice = (*choices, Option("categorical", column=name))
-    about, _ = _about(most, texts)
-    raise RequestError("other_marks", text, name, about=about, advice=advice)
+    what = "is a number with other marks", "are numbers with other marks"
+    cells = texts.most_in_words(by_marks[best[0]], what)
+    raise RequestError(
+        "other_marks", "{column}: {cells}: {advice}.", name, cells=cells, advice=advice
+    )
 
 
-def refuse_symbols(name: str) -> None:
-    text = "{column}: its numbers have different symbols, or some have none: {advice}."
+def refuse_symbols(name: str, texts: Texts, numbers: Numbers) -> None:
+    """Raise, since all texts are numbers, but not with the same symbol."""
+    symbols = numbers.symbol_of_each()
+    usual = max({*symbols}, key=lambda symbol: (texts.n_cells(symbols == symbol), symbol))
+    what = "has another symbol than most, or none", "have other symbols than most, or none"
     advice = (Option("write_alike"), Option("categorical", column=name))
-    raise RequestError("different_symbols", text, name, advice=advice)
+    cells = texts.in_words(symbols != usual, what)
+    raise RequestError(
+        "different_symbols", "{column}: {cells}: {advice}.", name, cells=cells, advice=advice
+    )
 
 
-def refuse_zones(name: str) -> None:
-    text = "{column}: some times have a time zone and some have none: {advice}."
+def refuse_zones(name: str, texts: Texts) -> None:
+    """Raise, since all texts are dates, but only some have a time zone."""
+    are_odd, what = texts.matches(ZONE), ("has a time zone", "have a time zone")
+    if 2 * texts.n_cells(are_odd) > texts.n_known:
+        are_odd, what = ~are_odd, ("has no time zone", "have no time zone")
     advice = (Option("write_alike"), Option("categorical", column=name))
-    raise RequestError("different_zones", text, name, advice=advice)
+    cells = texts.in_words(are_odd, what)
+    text = "{column}: {cells}, unlike the others: {advice}."
+    raise RequestError("different_zones", text, name, cells=cells, advice=advice)
 
 
 def refuse_undeclared_dates(name: str, texts: Texts) -> None:
-    """Raise if most cells seem to be dates that are not written as in ISO."""
-    n_dates = texts.n_cells(texts.matches(LIKE_A_DATE))
-    if n_dates >= SMALLEST_SHARE * texts.n_known:
-        advice = Option("date", column=name), Option("categorical", column=name)
-        text = "{column}: {about} seem to be dates: {advice}."
-        about, _ = _about(n_dates, texts)
-        raise RequestError("undeclared_dates", text, name, about=about, advice=advice)
+    """Raise if most cells seem to be dates that are not written as in ISO; say how they are."""
+    seem_dates = texts.matches(LIKE_A_DATE)
+    if texts.n_cells(seem_dates) < SMALLEST_SHARE * texts.n_known:
+        return
+    likely, otherwise = likely_patterns(texts), Option("categorical", column=name)
+    if not likely:
+        cells = texts.most_in_words(seem_dates, ("seems to be a date", "seem to be dates"))
+        advice = (_pattern_to_say(name), otherwise)
+        text = "{column}: {cells}: {advice}."
+        raise RequestError("undeclared_dates", text, name, cells=cells, advice=advice)
+    shown = " or ".join(likely)
+    [fits, *_] = (dates.is_date for dates in likely.values())
+    what = f"seems to be a date as {shown}", f"seem to be dates as {shown}"
+    cells, advice = texts.most_in_words(fits, what), (*_patterns(name, likely), otherwise)
+    text = "{column}: {cells}: {advice}."
+    if not fits.all():
+        text = "{column}: {cells}: {missing}, and {advice}."
+    missing = (_texts_to_name(name),)
+    facts = {"cells": cells, "advice": advice, "missing": missing}
+    raise RequestError("undeclared_dates", text, name, **facts)
 
 
-def hint_at_codes(columns: list[Column], declared: Declared, *, is_typed: bool) -> list[Message]:
+def refuse_unclear_dates(name: str, texts: Texts, likely: dict[str, Dates]) -> None:
+    """Raise, since texts that are declared as dates are none, or several of the likely patterns."""
+    iso = Dates.from_iso(texts)
+    if texts.n_cells(iso.is_date) >= SMALLEST_SHARE * texts.n_known:
+        refuse_others(name, texts, iso.is_date, no_date("in ISO"), "date")
+    if len(likely) > 1:
+        text = "{column}: day and month cannot be told apart: {advice}."
+        raise RequestError("day_or_month", text, name, advice=_patterns(name, likely))
+    for pattern, dates in likely.items():
+        refuse_others(name, texts, dates.is_date, no_date(pattern), "date")
+    text = "{column}: its cells are dates of no common pattern: {advice}."
+    advice = _pattern_to_say(name), Option("leave_out", "date")
+    raise RequestError("unknown_dates", text, name, advice=advice)
+
+
+def _patterns(name: str, likely: dict[str, Dates]) -> tuple:
+    return tuple(Option("date", pattern, name) for pattern in likely)
+
+
+def _texts_to_name(name: str) -> Option:
+    return Option("name_missing", Option("na", ["TEXT"], name))
+
+
+def _pattern_to_say(name: str) -> Option:
+    return Option("say_pattern", Option("date", "%d %b %Y", name))
+
+
+def hint_at_codes(
+    columns: list[Column], declared: Declared, *, is_typed: bool, rows: RowNames = POSITIONS
+) -> list[Message]:
     """Messages about numbers that may be codes for missing values or categories."""
     hints = []
     for column in columns:
-        hints.append(hint_at_missing(column, is_typed=is_typed))
+        hints.append(hint_at_missing(column, is_typed=is_typed, rows=rows))
         hints.append(None if column.name in declared.kinds else hint_at_categories(column))
     return [
         Message(hint.code, "{column}: " + hint.text, hint.column, **hint.facts)
@@ -172,28 +232,34 @@ def say_what_is_omitted(columns: list[Column]) -> list[Message]:
     return [Message("omitted", text, c.name, omitted=omitted) for c, omitted in written if omitted]
 
 
-def hint_at_missing(column: Column, *, is_typed: bool) -> Message | None:
+def hint_at_missing(
+    column: Column, *, is_typed: bool, rows: RowNames = POSITIONS
+) -> Message | None:
     """A message, without the name, about numbers or dates that may stand for missing values."""
     codes, is_far = _codes_for_missing(column)
     if codes:
         texts = [*map(column.notation.text, codes)]
         return Message(
             "codes_for_missing",
-            "{codes}, unlike other values, may stand for missing values: {advice}; "
+            "{codes}, unlike other values, may stand for missing values, {where}: {advice}; "
             "otherwise it is averaged as a {kind}.",
             column.name,
             codes=in_a_list(texts),
-            advice=(Option("replace_by_null") if is_typed else Option("na", texts),),
+            where=in_rows(np.flatnonzero(np.isin(column.numbers, codes)), rows),
+            advice=(Option("replace_by_null") if is_typed else Option("na", texts, column.name),),
             kind=column.kind,
         )
     if is_far:
         # The number is not quoted: it is what few people have, or one.
+        end = np.nanmax(column.numbers) if is_far > 0 else np.nanmin(column.numbers)
         return Message(
             "far_value",
-            "the smallest or largest value is very far from all others: if it stands for missing "
+            "the {end} value, {where}, is very far from all others: if it stands for missing "
             "values, {advice}.",
             column.name,
-            advice=(Option("replace_by_null" if is_typed else "pass_to_na"),),
+            end="largest" if is_far > 0 else "smallest",
+            where=in_rows(np.flatnonzero(column.numbers == end), rows),
+            advice=(Option("replace_by_null") if is_typed else _texts_to_name(column.name),),
         )
     return None
 
@@ -222,25 +288,26 @@ def _known(column: Column) -> np.ndarray:
     return np.unique(column.numbers[~np.isnan(column.numbers)]).astype(np.float64)
 
 
-def _codes_for_missing(column: Column) -> tuple[list, bool]:
-    """Typical codes at the ends of the values, and whether another integer is far from all."""
+def _codes_for_missing(column: Column) -> tuple[list, int]:
+    """Typical codes at the ends of the values; 1 if the largest integer is far from all, or -1."""
     if column.kind not in CODES:
-        return [], False
+        return [], 0
     known, is_date = _known(column), column.kind == "date"
     is_code = np.isin(column.notation.moments(known) if is_date else known, CODES[column.kind])
     rest = known[
         np.logical_or.accumulate(~is_code) & np.logical_or.accumulate(~is_code[::-1])[::-1]
     ]
     if len(rest) < (FEWEST_VALUES if is_date else 2):
-        return [], False
+        return [], 0
     is_apart = _is_date_apart if is_date else _is_number_apart
     ends = known[(known < rest[0]) | (known > rest[-1])]
     codes = [code for code in ends if is_apart(code, rest)]
     if is_date or len(rest) < FEWEST_VALUES or not _are_integers(rest):
-        return codes, False
+        return codes, 0
     gaps = np.diff(rest)
-    is_far = gaps[-1] > FAR * (rest[-2] - rest[0]) or gaps[0] > FAR * (rest[-1] - rest[1])
-    return codes, bool(is_far)
+    if gaps[-1] > FAR * (rest[-2] - rest[0]):
+        return codes, 1
+    return codes, -int(gaps[0] > FAR * (rest[-1] - rest[1]))
 
 
 def _is_number_apart(code: float, rest: np.ndarray) -> bool:
@@ -268,22 +335,6 @@ def _is_date_apart(code: float, rest: np.ndarray) -> bool:
 
 def _are_integers(numbers: np.ndarray) -> bool:
     return bool(np.all(numbers == np.rint(numbers)))
-
-
-def _about(n_cells: int, texts: Texts) -> tuple[str, bool]:
-    """A number of known cells and that of all, in words, and whether these are a minority."""
-    if texts.n_known < 2 * STEP:
-        return "some cells", False
-    n_cells, n_known = (STEP * round(n / STEP) for n in (n_cells, texts.n_known))
-    return f"about {n_cells} of {n_known} cells", n_cells < SMALLEST_SHARE * n_known
-
-
-def _marker(texts: Texts, odd: np.ndarray) -> str | None:
-    """The most frequent odd text that marks missing values, or None: others may be one person's."""
-    found = [
-        place for place in np.flatnonzero(odd) if texts.unique[place].as_py().lower() in MARKERS
-    ]
-    return texts.unique[max(found, key=texts.counts.__getitem__)].as_py() if found else None
 
 
 def _settings(marks: tuple, format: Format) -> tuple:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._utils._formatting import MOST_DECIMALS, decimals_of
+from sk_microagg._utils._places import POSITIONS, RowNames, cells_in_words, in_rows
 from sk_microagg._utils._statistics import n_people, take_units
 
 # A percent sign, a currency sign, or the code of a currency.
@@ -56,6 +57,9 @@ DAYS = [
 TIMES = ["", " %H:%M", " %H:%M:%S"]
 PATTERNS = [day + time for time in TIMES for day in DAYS]
 
+# Of a column with more texts, about as many are tried with all of these patterns.
+N_TRIED = 200
+
 # What is likely to be a date, but not in the order of ISO.
 LIKE_A_DATE = r"^(\d{1,2}[./-]\d{1,2}[./-](\d{2}|\d{4})|\d{4}[./]\d{1,2}[./]\d{1,2})(\s.*)?$"
 
@@ -68,14 +72,18 @@ class Texts:
 
     unique: pa.Array
     codes: np.ndarray
+    rows: RowNames = POSITIONS
 
     @classmethod
-    def from_cells(cls, cells: pa.ChunkedArray, missing: tuple) -> Texts:
+    def from_cells(
+        cls, cells: pa.ChunkedArray, missing: tuple, rows: RowNames = POSITIONS
+    ) -> Texts:
         """Take them from a column; some texts mean that a value is missing."""
         encoded = without_missing(cells, missing).combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):  # as pyarrow returns columns without a chunk
             encoded = encoded.combine_chunks()
-        return cls(encoded.dictionary, encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return cls(encoded.dictionary, codes, rows)
 
     @property
     def n_missing(self) -> int:
@@ -97,6 +105,20 @@ class Texts:
 
     def n_cells(self, mask: np.ndarray) -> int:
         return int(self.counts[mask].sum())
+
+    def in_words(self, mask: np.ndarray, what: tuple[str, str]) -> str:
+        """How many of the known cells have texts of a mask, what they are, and where."""
+        places = np.flatnonzero(self.spread(mask, False))
+        return cells_in_words(places, self.n_known, what, self.rows)
+
+    def most_in_words(self, mask: np.ndarray, what: tuple[str, str]) -> str:
+        """How many of the known cells have texts of a mask, and where the others are."""
+        n_cells, n_known = self.n_cells(mask), self.n_known
+        if n_cells == n_known:
+            return f"all {n_known:,} cells {what[1]}" if n_known > 1 else f"the only cell {what[0]}"
+        others = in_rows(np.flatnonzero(self.spread(~mask, False)), self.rows)
+        said = f"{n_cells:,} of {n_known:,} cells {what[n_cells > 1]}"
+        return f"{said}, but not {n_known - n_cells:,}, {others}"
 
     def spread(self, values: np.ndarray, missing: Any) -> np.ndarray:
         """Values of all cells, given those of the different texts and that of a missing cell."""
@@ -215,11 +237,18 @@ class Numbers:
 
     def symbols(self) -> list[str]:
         """The different symbols of the numbers, such as '%', each with its place; '' for none."""
+        return pc.unique(self._symbols()).to_pylist()
+
+    def _symbols(self) -> pa.Array:
         places = [pc.utf8_trim_whitespace(self.part(name)) for name in ("before", "after")]
-        return pc.unique(pc.binary_join_element_wise(*places, "number")).to_pylist()
+        return pc.binary_join_element_wise(*places, "number")
 
     def symbol(self) -> str:
         return self.symbols()[0].replace("number", "")
+
+    def symbol_of_each(self) -> np.ndarray:
+        """The symbol of each number, with its place."""
+        return np.array(self._symbols().to_pylist(), dtype=object)
 
     def have_leading_zeros(self) -> bool:
         """Whether a number has a zero before another digit, as codes have."""
@@ -365,15 +394,20 @@ class Dates:
         return np.array(self.moments, dtype="datetime64[us]")
 
 
-def fitting_patterns(texts: Texts) -> Iterator[tuple[str, Dates]]:
-    """The common patterns by which all texts are dates, each with these dates."""
-    first = texts.unique[0].as_py()
-    for pattern in PATTERNS:
-        if _parsed(datetime.strptime, first, pattern) is None:
-            continue
-        dates = Dates.from_pattern(texts, pattern)
-        if dates.is_date.all():
-            yield pattern, dates
+def likely_patterns(texts: Texts) -> dict[str, Dates]:
+    """The common patterns by which most cells are dates, each with these; none if few are."""
+    some = texts.unique[:: max(len(texts.unique) // N_TRIED, 1)].to_pylist()
+    n_fit = {
+        pattern: sum(_parsed(datetime.strptime, text, pattern) is not None for text in some)
+        for pattern in PATTERNS
+    }
+    if not (most := max(n_fit.values())):
+        return {}
+    likely = [pattern for pattern, n_texts in n_fit.items() if n_texts == most]
+    dates = {pattern: Dates.from_pattern(texts, pattern) for pattern in likely}
+    n_cells = {pattern: texts.n_cells(each.is_date) for pattern, each in dates.items()}
+    most = max(n_cells.values())
+    return {p: each for p, each in dates.items() if n_cells[p] == most >= texts.n_known / 2}
 
 
 def _parsed(parse: Callable[..., datetime], *arguments: str) -> datetime | None:

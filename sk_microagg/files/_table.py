@@ -2,7 +2,8 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -14,12 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sk_microagg._utils._places import POSITIONS, RowNames
 from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._writing import released_file
-from sk_microagg.files._column_kinds import column_of_text, column_of_type
+from sk_microagg.files._column_kinds import DECLARED, column_of_text, column_of_type
 from sk_microagg.files._csv_files import read_csv, write_csv
 from sk_microagg.files._excel_files import read_xlsx, write_xlsx
 from sk_microagg.files._format import (
+    Contents,
     Declared,
     FileStyle,
     Format,
@@ -31,7 +34,7 @@ from sk_microagg.files._format import (
     suffix_of,
     suffix_of_input,
 )
-from sk_microagg.files._messages import Option, RequestError, one_line
+from sk_microagg.files._messages import Message, Option, RequestError, one_line, raise_together
 from sk_microagg.files._notations import Column, NumberNotation, OrdinalNotation, without_missing
 
 # Further digits tell of rounding errors only, even of groups of a thousand records.
@@ -46,34 +49,47 @@ class Table:
     is_text: bool
     format: Format = field(default_factory=Format)
     style: FileStyle = field(default_factory=FileStyle)
+    rows: RowNames = POSITIONS
+    doubts: tuple[Message, ...] = ()
 
     def columns(
         self, names: list[str], declared: Declared | None = None, *, is_strict: bool = False
     ) -> list[Column]:
-        """Some columns, with their kinds and values; if it is strict, raise if one is not clear."""
-        declared = declared or Declared()
-        return [
-            column_of_text(self.cells[name], name, self.format, declared, is_strict=is_strict)
-            if self._is_parsed(name)
-            # Parquet tables have the same release on Dask, where decimals are not known.
-            else column_of_type(
-                self.cells[name], name, self.format, declared, rounds_floats=self.is_text
-            )
-            for name in names
-        ]
+        """Some columns, with their kinds and values; if it is strict, raise if some are not clear.
+
+        What is wrong is said of all of them at once.
+        """
+        columns, errors = [], []
+        for name in names:
+            try:
+                columns.append(self._column(name, declared or Declared(), is_strict=is_strict))
+            except RequestError as error:
+                errors.append(error)
+        raise_together(errors)
+        return columns
+
+    def _column(self, name: str, declared: Declared, *, is_strict: bool) -> Column:
+        about: Any = (self.cells[name], name, self.format, declared)
+        if self._is_parsed(name):
+            return column_of_text(*about, is_strict=is_strict, rows=self.rows)
+        # Parquet tables have the same release on Dask, where decimals are not known.
+        return column_of_type(*about, rounds_floats=self.is_text, rows=self.rows)
+
+    def take(self, places: np.ndarray) -> "Table":
+        """Some rows of the table, which keep their names."""
+        return replace(self, cells=self.cells.take(places), rows=self.rows.take(places))
 
     def values(
         self, names: list[str], declared: Declared | None = None, *, is_strict: bool = False
     ) -> pd.DataFrame:
         """Numbers, also of dates and ordinals, with NaN where one is missing, or text."""
-        columns = self.columns(names, declared, is_strict=is_strict)
-        return pd.DataFrame({c.name: c.numbers if c.notation else c.values for c in columns})
+        return values_of(self.columns(names, declared, is_strict=is_strict))
 
     def as_text(self, columns: list[str]) -> pd.DataFrame:
         """The cells of some columns as text without spaces around it, None for missing values."""
         text = {}
         for name, cells in zip(columns, self.cells.select(columns), strict=True):
-            cells = self._without_missing(name) if self._is_parsed(name) else cells
+            cells = self._without_missing(name) if self._is_parsed(name) else without_nan(cells)
             text[name] = [None if cell is None else str(cell) for cell in cells.to_pylist()]
         return pd.DataFrame(text, index=range(self.cells.num_rows), dtype=object)
 
@@ -132,7 +148,33 @@ class Table:
         return self.is_text and pa.types.is_string(self.cells[name].type)
 
     def _without_missing(self, name: str) -> pa.ChunkedArray:
-        return without_missing(self.cells[name], self.format.missing)
+        return without_missing(self.cells[name], self.format.missing_in(name))
+
+
+def values_of(columns: Sequence[Column]) -> pd.DataFrame:
+    """Numbers, also of dates and ordinals, with NaN where one is missing, or text."""
+    return pd.DataFrame({c.name: c.numbers if c.notation else c.values for c in columns})
+
+
+def read_as(old: Column, table: Table) -> Column:
+    """A column of a release as the kind that it has in the original, or as it is recognized."""
+    for declared in declared_by(old):
+        with suppress(RequestError):
+            return table.columns([old.name], declared, is_strict=True)[0]
+    return table.columns([old.name])[0]
+
+
+def declared_by(old: Column) -> list[Declared]:
+    """What a column of an original says about the released one, maybe in two ways."""
+    if old.kind not in DECLARED:
+        return []
+    said = Declared(kinds={old.name: old.kind})
+    if old.kind == "ordinal":
+        return [replace(said, orders={old.name: old.notation.levels})]
+    if old.kind == "date":
+        # A pattern cannot be read by itself if there are time zones, or if the release has types.
+        return [replace(said, date_patterns={old.name: old.notation.pattern}), said]
+    return [said]
 
 
 def read_table(path: str, format: Format | None = None) -> Table:
@@ -140,21 +182,21 @@ def read_table(path: str, format: Format | None = None) -> Table:
     format = format or Format()
     check_exists(path)
     suffix = suffix_of_input(path)
-    style = FileStyle()
     name = name_of_input(path)
     try:
         if suffix == ".parquet":
-            with pq.ParquetFile(path) as file:
-                cells = file.read()
+            cells = _read_parquet(path)
+            found = Contents(cells, FileStyle(), RowNames("in row", range(1, len(cells) + 1)))
         elif suffix == ".xlsx":
-            cells, style = read_xlsx(path, format)
+            found = read_xlsx(path, format)
         else:
-            cells, style = read_csv(path, format, **_csv_settings(suffix, format))
+            found = read_csv(path, format, **_csv_settings(suffix, format))
     except OSError as error:
         raise cannot_read(name, error) from error
     except pa.ArrowException as error:
         text = "{path} is not a Parquet file: {why}"
         raise RequestError("no_parquet", text, path=name, why=one_line(error)) from error
+    cells = found.cells
     for column, n_times in Counter(cells.column_names).items():
         if n_times > 1:
             text = "{path} has {n_times} columns named {name!r}: names of columns must differ."
@@ -162,7 +204,15 @@ def read_table(path: str, format: Format | None = None) -> Table:
             raise RequestError("same_names", text, column, **facts)
     if 0 in cells.shape:
         raise RequestError("no_records", "{path} has no records.", path=name)
-    return Table(cells, suffix != ".parquet", format, style)
+    return Table(cells, suffix != ".parquet", format, found.style, found.rows, found.doubts)
+
+
+def _read_parquet(path: str) -> pa.Table:
+    """The cells of a Parquet file, or of the files in a folder one after the other."""
+    if Path(path).is_dir():
+        return pq.read_table(path)
+    with pq.ParquetFile(path) as file:
+        return file.read()
 
 
 def write_table(
@@ -297,8 +347,14 @@ def _decimals(values: np.ndarray, kind: pa.DataType) -> pa.Array:
 def known_of_type(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
-    known = cells.drop_null()
-    return known.filter(pc.invert(pc.is_nan(known))) if pa.types.is_floating(known.type) else known
+    return without_nan(cells).drop_null()
+
+
+def without_nan(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The cells with null instead of NaN: both are missing."""
+    if not pa.types.is_floating(cells.type):
+        return cells
+    return pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
 
 
 def _label(text: str, notation: Any) -> str:

@@ -51,7 +51,7 @@ def test_floats():
     "text", ["", " ", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "*", "n.d."]
 )
 def test_missing(text):
-    format = Format(missing=(*Format().missing, "n.d."))
+    format = Format(na=("n.d.",))
     numbers = column("1", text, "2", format=format)
     np.testing.assert_array_equal(numbers.values, [1.0, np.nan, 2.0])
     assert numbers.how == "all known cells are integers"
@@ -216,29 +216,48 @@ def test_day_and_month_that_cannot_be_told_apart():
     [
         (
             ["5", "6", "nil"],
-            "'nil' is not one: pass na=['nil'], or categorical=['x'].",
+            "x: 1 of 3 cells is no number, at position 2: name texts that mean missing, as in "
+            "na=['x=TEXT'], or pass categorical=['x'].",
         ),
         (
             ["5", "6", "--"],
-            "some cells are numbers, '--' is not one: pass na=['--'], or",
+            "1 of 3 cells is no number, at position 2: name texts",
         ),
-        (["5"] * 4 + ["not a"] * 3, "some cells are numbers, some are not: name texts that"),
-        (["5", "6", "Jane Doe"], "some cells are numbers, some are not: name texts that mean"),
-        (["5", "6", "Jane Doe", "-"], "'-' is not one"),
-        (["2020-01-31", "2020-02-31"], "some cells are dates, some are not"),
-        (["2020-01-31", "unknown"], "'unknown' is not one: pass na=['unknown']"),
-        (["1,5", "2"], "some cells are numbers with other marks: pass decimal=',', or"),
+        (["5"] * 4 + ["not a"] * 3, "3 of 7 cells are no numbers, at positions 4, 5 and 6: name"),
+        (["5", "6", "Jane Doe"], "1 of 3 cells is no number, at position 2: name texts"),
+        (["5", "6", "Jane Doe", "-"], "2 of 4 cells are no numbers, at positions 2 and 3: name"),
+        (["2020-01-31", "2020-02-31"], "1 of 2 cells is no date as in ISO, at position 1"),
+        (["2020-01-31", "unknown"], "1 of 2 cells is no date as in ISO, at position 1: name"),
+        (["1,5", "2"], "all 2 cells are numbers with other marks: pass decimal=',', or"),
         (["1,500", "2"], "pass thousands=',', or decimal=',', or categ"),
         (["1,234,567", "2"], "pass thousands=',', or categorical=['x']."),
         (["1.234,5", "2"], "pass decimal=',' and thousands='.', or categorical=['x']."),
         (["$1,234.50", "$2"], "pass thousands=',', or categorical=['x']."),
         (["1 234", "2"], "pass thousands=' ', or categorical=['x']."),
-        (["5%", "6"], "its numbers have different symbols, or some have none: write"),
-        (["$5", "5 $"], "its numbers have different symbols, or some have none: write"),
-        (["€5", "$6"], "its numbers have different symbols, or some have none: write"),
-        (["31.12.2020", "1.2.2021"], "some cells seem to be dates: pass date=['x'], or categ"),
-        (["12/31/20", "soon"], "some cells seem to be dates"),
-        (["2020-01-01T10:00Z", "2020-01-01T10:00"], "some times have a time zone and some have"),
+        (["5%", "6"], "1 of 2 cells has another symbol than most, or none, at position 1: write"),
+        (["$5", "5 $"], "1 of 2 cells has another symbol than most, or none, at position 0: write"),
+        (["€5", "$6", "€7"], "1 of 3 cells has another symbol than most, or none, at position 1"),
+        (
+            ["31.12.2020", "1.2.2021"],
+            "all 2 cells seem to be dates as %d.%m.%Y: pass date={'x': '%d.%m.%Y'}, or categ",
+        ),
+        (
+            ["31.12.2020", "1.2.2021", "soon"],
+            "2 of 3 cells seem to be dates as %d.%m.%Y, but not 1, at position 2: name texts "
+            "that mean missing, as in na=['x=TEXT'], and pass date={'x': '%d.%m.%Y'}, or categ",
+        ),
+        (
+            ["01/02/2020", "03/04/2020"],
+            "as %d/%m/%Y or %m/%d/%Y: pass date={'x': '%d/%m/%Y'}, or date={'x': '%m/%d/%Y'}, or",
+        ),
+        (
+            ["12/31/20", "soon"],
+            "1 of 2 cells seems to be a date, but not 1, at position 1: pass the pattern",
+        ),
+        (
+            ["2020-01-01T10:00Z", "2020-01-01T10:00"],
+            "1 of 2 cells has a time zone, at position 0",
+        ),
     ],
 )
 def test_mistyped(cells, message):
@@ -258,14 +277,19 @@ def test_few_numbers_among_text_are_text():
 @pytest.mark.parametrize(
     ("kind", "cells", "message"),
     [
-        ("number", ["5", "x", "y"], "some cells are numbers, some are not"),
+        ("number", ["5", "x", "y"], "2 of 3 cells are no numbers, at positions 1 and 2: leave"),
         ("number", ["1,5"], "pass decimal=','"),
-        ("number", ["5%", "6"], "different symbols"),
-        ("date", ["2020-01-01", "soon"], "some cells are ISO dates, some are not"),
-        ("date", ["31.12.2020", "soon"], "not all cells are dates of one common format"),
-        ("date", ["2020-01-01T10:00Z", "2020-01-01T10:00"], "some times have a time zone"),
-        ("number", ["5"] * 3 + ["x"] * 9, "about 5 of 10 cells are numbers, some are not: name"),
-        ("number", ["5"] * 2 + ["x"] * 9, "x: about 0 of 10 cells are numbers: leave out number."),
+        ("number", ["5%", "6"], "another symbol"),
+        ("date", ["2020-01-01", "soon"], "1 of 2 cells is no date as in ISO, at position 1: name"),
+        ("date", ["31.12.2020", "soon"], "1 of 2 cells is no date as %d.%m.%Y, at position 1"),
+        ("date", ["2020-01-01T10:00Z", "2020-01-01T10:00"], "1 of 2 cells has a time zone"),
+        (
+            "number",
+            ["5"] * 3 + ["x"] * 9,
+            "9 of 12 cells are no numbers, first at",
+        ),
+        ("number", ["5"] * 7 + ["x"] * 4, "first at positions 7, 8 and 9: name texts"),
+        ("ordinal", ["low", "2"], "1 of 2 cells is no number, at position 0, so that their order"),
         ("ordinal", ["low", "high"], "pass their order, as in ordinal={'x': ['low'"),
     ],
 )
@@ -275,7 +299,7 @@ def test_declared_otherwise(kind, cells, message):
 
 def test_dates_that_do_not_fit_their_pattern():
     settings = {"kinds": {"x": "date"}, "date_patterns": {"x": "%d/%m/%Y"}}
-    assert "some cells are dates as %d/%m/%Y, some are not" in line(
+    assert "1 of 2 cells is no date as %d/%m/%Y, at position 1: name texts" in line(
         "1/2/2020", "1/13/20", **settings
     )
 
@@ -289,7 +313,7 @@ def test_ordinals():
     np.testing.assert_array_equal(found.numbers, [2, np.nan, 0])
     assert declared("ordinal", "10", "2").values.codes.tolist() == [1, 0]
     settings = {"kinds": {"x": "ordinal"}, "orders": {"x": ["low", "high"]}}
-    assert "some cells are values of its order, some are not" in line(
+    assert "1 of 3 cells is no value of its order, at position 2: name texts" in line(
         "low", "low", "mid", **settings
     )
 
@@ -397,7 +421,7 @@ def test_text_that_is_declared():
     assert typed(["2020-01-31"], x="date").values.tolist() == [datetime.datetime(2020, 1, 31)]
     grades = typed([30, 4, 20], x="ordinal").values
     assert (grades.tolist(), grades.codes.tolist()) == (["30", "4", "20"], [2, 0, 1])
-    with pytest.raises(RequestError, match="some cells are numbers"):
+    with pytest.raises(RequestError, match="1 of 2 cells is no number, at position 1"):
         typed(["1", "soon"], x="number")
 
 

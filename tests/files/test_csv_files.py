@@ -40,7 +40,7 @@ def test_a_column_of_its_own_may_have_empty_cells(write):
 @pytest.mark.parametrize("other", ["\n", "\r\n", "\r"])
 def test_line_ends_inside_quotes_are_not_those_of_lines(write, end, other):
     path = write("t.csv", f'"a{other}b",c{end}1,2{end}')
-    cells, style = read_csv(path, Format(), sep=None, is_compressed=False)
+    cells, style, *_ = read_csv(path, Format(), sep=None, is_compressed=False)
     assert style.line_end == end
     assert cells.to_pydict() == {f"a{other}b": ["1"], "c": ["2"]}
 
@@ -68,8 +68,8 @@ def test_more_rows_than_are_read_at_a_time(write):
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (b"a,b\n1,2\n1,2,3\n", "line 3: .*3 cells"),
-        (b"a,b\n1\n", "line 2: .*1 cell"),
+        (b"a,b\n1,2\n1,2,3\n", "1 of 2 rows has more or fewer cells .* in line 3"),
+        (b"a,b\n1\n", "the only row has more or fewer cells .* in line 2"),
         (b'a,b\n"1"2,3\n', "line 2: ',' expected after '\"'"),
         (b'a,b\n1,"2\n', "line 2: "),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "binary"),
@@ -135,10 +135,11 @@ def test_both_ways_to_read_agree(tmp_path_factory, lines, end, has_mark):
     for name in ("same.csv", "same.csv.gz"):
         format = Format(header="given")
         try:
-            cells, style = read_csv(
+            cells, style, rows, _ = read_csv(
                 str(folder / name), format, sep=",", is_compressed=name.endswith(".gz")
             )
-            outcomes.append((cells.column_names, [*map(pa.ChunkedArray.to_pylist, cells)], style))
+            found = cells.column_names, [*map(pa.ChunkedArray.to_pylist, cells)]
+            outcomes.append((found, style, rows.of(range(len(cells)))))
         except RequestError as error:
             outcomes.append(str(error).replace(name, ""))
     assert outcomes[0] == outcomes[1]
@@ -152,6 +153,7 @@ def test_which_files_pyarrow_reads(write, monkeypatch):
         ("a,b\n1,NA\n", True),
         ('a,b\n1,"2\n"\n', False),
         ("a,b,,\n1,2,,\n", False),
+        ("a,b\n\n1,2\n", False),
     ]:
         found.clear()
         assert read_csv(write("t.csv", content), Format(), sep=None, is_compressed=False)

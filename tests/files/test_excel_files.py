@@ -6,6 +6,9 @@ import time
 from collections import Counter
 
 import pytest
+from marks import exact_means
+
+from sk_microagg.files._table import read_table
 
 openpyxl = pytest.importorskip("openpyxl", reason="Excel files need the extra 'table'")
 
@@ -93,6 +96,7 @@ def test_categories_and_codes(release, book, tmp_path):
     assert {row[1] for row in rows} <= {*(f"0{group + 1:04d}" for group in range(N // K)), "*"}
 
 
+@exact_means
 def test_the_first_sheet_by_default(release, book, tmp_path):
     output = tmp_path / "out.xlsx"
     release(book, output, k=2, decimals=1)
@@ -113,7 +117,7 @@ def test_texts_that_mean_missing_and_unchanged_cells(release, refused, tmp_path)
     book.save(path)
     settings = {"quasi_identifiers": ["age"], "k": 2}
     error = refused(path, output, **settings)
-    assert (error.code, error.column) == ("marker_does_not_fit", "age")
+    assert (error.code, error.column) == ("do_not_fit", "age")
     release(path, output, **settings, na=["nil"])
     assert [row[1] for row in values_of(output)[1:]] == [["NA", "5", "x"][i % 3] for i in range(10)]
 
@@ -167,3 +171,25 @@ def test_without_openpyxl(refused, write, tmp_path, monkeypatch):
     assert str(error).endswith("t.xlsx: Excel needs openpyxl: install sk-microagg[table].")
     error = refused(write("t.csv", "x\n1\n2\n"), tmp_path / "out.xlsx", k=2)
     assert str(error).endswith("Excel needs openpyxl: install sk-microagg[table].")
+
+
+def test_blank_rows_of_a_single_column_are_missing_values(release, tmp_path):
+    """Thirty people, of whom ten have no age, are thirty rows of the release."""
+    book = openpyxl.Workbook()
+    book.active.append([None])
+    book.active.append(["age"])
+    for i in range(30):
+        book.active.append([None if i % 3 == 1 else 30 + i % 2])
+    book.save(tmp_path / "t.xlsx")
+    release(tmp_path / "t.xlsx", tmp_path / "out.csv", k=5)
+    ages = (tmp_path / "out.csv").read_text().splitlines()[1:]
+    assert len(ages) == 30
+    table = read_table(str(tmp_path / "t.xlsx"))
+    assert table.cells["age"].null_count == 10
+    assert table.rows.of([0, 29]) == ["3", "32"]
+    # Of several columns, a blank row is none.
+    wide = openpyxl.Workbook()
+    for row in (["age", "sex"], [30, "f"], [None, None], [31, "m"]):
+        wide.active.append(row)
+    wide.save(tmp_path / "wide.xlsx")
+    assert len(read_table(str(tmp_path / "wide.xlsx")).cells) == 2

@@ -27,26 +27,26 @@ def hints(*numbers, name="x", decimals=0, **settings):
     [
         (
             [*AGES, 999],
-            "999, unlike other values, may stand for missing values: pass na=['999']; otherwise "
-            "it is averaged as a number.",
+            "999, unlike other values, may stand for missing values, at position 62: pass "
+            "na=['x=999']; otherwise it is averaged as a number.",
         ),
-        ([*AGES, -1], "pass na=['-1'];"),
+        ([*AGES, -1], "pass na=['x=-1'];"),
         ([*AGES, -9, 9999], "-9 and 9999, unlike other values, may stand for missing values"),
-        ([*AGES, -9, 9999], "pass na=['-9', '9999'];"),
-        ([*range(18, 70), 99], "pass na=['99'];"),
-        ([-9, 1, 2, 3, 4, 5], "pass na=['-9'];"),
-        ([18.5, 22.25, 31.0, 40.5, -999.0, np.nan], "pass na=['-999'];"),
-        ([-1, *range(80)], "pass na=['-1'];"),
-        ([*AGES, 99], "pass na=['99'];"),
-        ([*range(73), 99], "pass na=['99'];"),
+        ([*AGES, -9, 9999], "pass na=['x=-9', 'x=9999'];"),
+        ([*range(18, 70), 99], "pass na=['x=99'];"),
+        ([-9, 1, 2, 3, 4, 5], "pass na=['x=-9'];"),
+        ([18.5, 22.25, 31.0, 40.5, -999.0, np.nan], "pass na=['x=-999'];"),
+        ([-1, *range(80)], "pass na=['x=-1'];"),
+        ([*AGES, 99], "pass na=['x=99'];"),
+        ([*range(73), 99], "pass na=['x=99'];"),
         ([*AGES, 777, 888, 999], "777, 888 and 999, unlike"),
-        ([*AGES, 777, 888, 999], "pass na=['777', '888', '999'];"),
-        ([*range(80), -7, -8, -9], "pass na=['-9', '-8', '-7'];"),
-        ([1, 2, 3, 4, 5, 9], "pass na=['9'];"),
-        ([0, 1, 2, 99], "pass na=['99'];"),
-        ([1, 2, -9], "pass na=['-9'];"),
-        ([58.5, 61.25, 70.5, 83.75, 92.5, 999.9], "pass na=['999.9'];"),
-        ([*range(9_000, 160_000, 1_700), 999_999], "pass na=['999999'];"),
+        ([*AGES, 777, 888, 999], "pass na=['x=777', 'x=888', 'x=999'];"),
+        ([*range(80), -7, -8, -9], "pass na=['x=-9', 'x=-8', 'x=-7'];"),
+        ([1, 2, 3, 4, 5, 9], "pass na=['x=9'];"),
+        ([0, 1, 2, 99], "pass na=['x=99'];"),
+        ([1, 2, -9], "pass na=['x=-9'];"),
+        ([58.5, 61.25, 70.5, 83.75, 92.5, 999.9], "pass na=['x=999.9'];"),
+        ([*range(9_000, 160_000, 1_700), 999_999], "pass na=['x=999999'];"),
     ],
 )
 def test_codes_for_missing_values(numbers, option):
@@ -92,7 +92,8 @@ def test_long_tails_are_no_codes(seed):
 @pytest.mark.parametrize("far", [73_941, -73_941])
 def test_a_number_far_from_all_others_is_not_quoted(far):
     line = hints(*AGES, far)
-    assert "is very far from all others: if it stands for missing values, name it in na" in line
+    end = "largest" if far > 0 else "smallest"
+    assert line.startswith(f"the {end} value, at position 62, is very far from all others: if it")
     assert not any(digits in line for digits in ("739", "941", "73,"))
     assert hints(*AGES, far + 0.5) == ""
 
@@ -103,7 +104,9 @@ def test_dates():
         values = np.append(days, np.datetime64(code, "D"))
         column = Column("born", "date", "", values, DateNotation("day", "%d/%m/%Y"))
         (line,) = hints_about(column, is_typed=False)
-        assert f"pass na=[{text!r}]; otherwise it is averaged as a date." in line
+        assert (
+            f"at position 366: pass na=['born={text}']; otherwise it is averaged as a date." in line
+        )
     column = Column("born", "date", "", days, DateNotation("day", "%d/%m/%Y"))
     assert hints_about(column, is_typed=False) == []
 

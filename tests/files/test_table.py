@@ -140,3 +140,15 @@ def test_means_of_floats_in_parquet_are_not_rounded(tmp_path, name, decimals):
         frame.to_parquet(tmp_path / name)
     [column] = read_table(tmp_path / name).columns(["x"])
     assert column.notation.decimals == decimals
+
+
+def test_a_folder_of_parquet_files_is_one_table(tmp_path):
+    """As Dask writes them: one file for each part, in their order."""
+    folder = tmp_path / "table.parquet"
+    folder.mkdir()
+    for part in range(3):
+        cells = pa.table({"a": [2 * part, 2 * part + 1], "b": ["x", "y"]})
+        pq.write_table(cells, folder / f"part.{part}.parquet")
+    read = read_table(str(folder))
+    assert read.cells["a"].to_pylist() == [0, 1, 2, 3, 4, 5]
+    assert not read.is_text
