@@ -1,57 +1,45 @@
-"""What attacks on a release achieve: on identity, attributes and membership."""
+"""What attacks on a release achieve: on identity and on attributes.
+
+Who is attacked and who is held out is drawn by a seed, so that a report can be made again.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 from numpy.random import RandomState
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from sk_microagg._microaggregator import MicroAggregator
-from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._formatting import (
-    rounded_share,
-    share_in_words,
-    share_of_people,
-    shown_name,
-    whole_percent,
-)
+from sk_microagg._utils._formatting import percent
 from sk_microagg._utils._statistics import take_units
-from sk_microagg._utils._tables import as_table, columns_of, missing_cells
+from sk_microagg._utils._tables import as_table, missing_cells
 from sk_microagg._utils._targets import as_target, has_classes
-from sk_microagg._utils._typing import Array, TableLike
+from sk_microagg._utils._typing import Array, Booleans, Labels
 from sk_microagg.encoding._encoder import LOST
 from sk_microagg.encoding._frames import Frame
-from sk_microagg.encoding._sampling_weights import RARE_WEIGHTS
-from sk_microagg.generalization._generalizer import releases_intervals
-from sk_microagg.metrics import membership_inference
-from sk_microagg.metrics._anonymity import number_values, row_classes
+from sk_microagg.encoding._sampling_weights import RARE_WEIGHTS, SMALL_GROUPS
+from sk_microagg.metrics._anonymity import number_values
 from sk_microagg.metrics._attribute_inference import AttributeAttack, draw_records
 from sk_microagg.metrics._changes import LARGEST_SEED
 from sk_microagg.metrics._disclosure import INTERVAL
-from sk_microagg.metrics._linkage import MOST_PAIRS, link_one_to_one, linkage_of
-from sk_microagg.metrics._pairs import MixedPair, Pair, make_pair
+from sk_microagg.metrics._linkage import RecordLinkage, link_one_to_one, linkage_of
+from sk_microagg.metrics._pairs import Pair, make_pair
 from sk_microagg.privacy._codes import as_column
 from sk_microagg.privacy._columns import RoleColumns
-from sk_microagg.report._rounding import SHARE_ASKED, SecretRounding
+from sk_microagg.report._sections import Attack, Attacks, Estimate, Share
 
 # Values of more records are not guessed: the standard error of a share is then at most 1.2%.
 MOST_ASKED = 2_000
 
-# Links one to one between more records and rows would take minutes.
-MOST_PAIRS_IN_A_REPORT = MOST_PAIRS // 4
+# In smaller tables, success by chance is as large as any difference.
+FEWEST_ASKED = 100
 
-# Members, and as many others. With fewer than the minimum, chance would hide any difference.
-MOST_MEMBERS = 5_000
-FEWEST_MEMBERS = 200
-
-N_TREES = 100
+# Of more records, most of them alike, links one to one may take more than some seconds.
+MOST_LINKED = 2_000
 
 # People who are held out of a release, as a share of all and in number, and the most members.
 SHARE_OF_OTHERS = 0.2
@@ -64,88 +52,162 @@ N_PREDICATES, COLUMNS_PER_PREDICATE = 500, 3
 # Of a normal distribution, for confidence intervals of 95%.
 Z = 1.96
 
-
-class Attack(NamedTuple):
-    """An attack on people of the table, maybe on others: shares in words, with their intervals."""
-
-    goal: str
-    column: str | None
-    attacker: str | None
-    success: Told
-    others: Told | None
-    by_chance: Told
-    due_to_release: Told | None = None
+TOO_FEW_TO_GUESS = (
+    "Attacks by guessing are left out: the table has fewer than {fewest} rows, and success by "
+    "chance would be as large as any difference."
+)
+TOO_MANY_TO_LINK = "There are too many records to link one to one."
+NOT_COMPARED = "No comparison with people outside the release was made: {why}."
+TOO_FEW = "there are too few records"
+NOT_AGAIN = "a part of the records cannot be anonymized in the same way"
 
 
-class Told(NamedTuple):
-    """A share in words, the ends of its confidence interval, and its value, as far as told."""
+class Attacker:
+    """Attacks a release of averages, in columns with these names; `X` is what was fitted."""
 
-    text: str
-    interval: tuple[float, float] | None = None
-    value: float | None = None
+    def __init__(
+        self,
+        pair: Pair,
+        estimator: Any,
+        names: list[str],
+        X: Any,
+        roles: dict[str, Any],
+        random: RandomState,
+        units: Array | None,
+    ) -> None:
+        self.pair, self.estimator, self.names = pair, estimator, names
+        self.X, self.roles, self.random, self.units = X, roles, random, units
+        self.n_jobs = getattr(estimator, "n_jobs", None)
+        self.n_records = len(pair.classes)
+        self.sensitive = dict(_guessed_columns(roles["sensitive"], self.n_records))
+
+    def measure(self, linkage: RecordLinkage) -> Attacks:
+        """Attack; `linkage` is that to the nearest rows."""
+        everybody = np.zeros(self.n_records, dtype=np.intp)
+        by_chance = linkage_of(everybody, everybody == 0, self.units).expected_if_linked
+        left_out: list[str] = []
+        one_to_one = None
+        if self.n_records > MOST_LINKED:
+            left_out.append(TOO_MANY_TO_LINK)
+        else:
+            found = link_one_to_one(self.pair, self.units)
+            one_to_one = Share.of(found.expected_matches)
+        guesses: list[Attack] = []
+        compared: list[Attack] = []
+        n_asked = n_members = n_others = 0
+        if self.n_records < FEWEST_ASKED:
+            left_out.append(TOO_FEW_TO_GUESS.format(fewest=FEWEST_ASKED))
+        else:
+            asked = draw_records(self.n_records, MOST_ASKED, self.random)
+            n_asked = len(asked)
+            guesses = [*self._guesses(asked)]
+            members, others = _held_out(self.n_records, self.units, self.random)
+            n_members, n_others = len(members), len(others)
+            compared, why = self._compared(members, others, _most_gained(guesses, self.names))
+            left_out += [] if why is None else [NOT_COMPARED.format(why=why)]
+        return Attacks(
+            Share.of(linkage.expected_matches),
+            one_to_one,
+            Share.of(by_chance),
+            guesses,
+            n_asked,
+            compared,
+            n_members,
+            n_others,
+            left_out,
+        )
+
+    def _guesses(self, asked: Labels) -> Iterator[Attack]:
+        """Guess all anonymized columns, then all sensitive ones."""
+        extras = {name: (values, values, line) for name, (values, line) in self.sensitive.items()}
+        for name, attacker, hits, by_chance, is_known, _ in self._hits(self.pair, extras, asked, 0):
+            success, chance = (
+                _plain_estimate(each[is_known].mean()) if is_known.any() else _plain_estimate(0.0)
+                for each in (hits, by_chance)
+            )
+            yield Attack("inference", name, attacker, success, None, chance, None)
+
+    def _hits(
+        self,
+        pair: Pair,
+        extras: dict[str, Any],
+        asked: Labels,
+        n_control: int,
+        places: Any = None,
+    ) -> Iterator[tuple[str, str, Booleans, Booleans, Booleans, Booleans]]:
+        """Yield a column, its best attacker, and masks: guessed, by chance, known, in the table."""
+        plain = AttributeAttack(pair, asked, n_control)
+        places = range(len(self.names)) if places is None else places
+        guessed = [(self.names[place], plain, place) for place in places]
+        for name, extra in extras.items():
+            attack = AttributeAttack(pair, asked, n_control, extra)
+            guessed.append((name, attack, len(self.names)))
+        for name, attack, place in guessed:
+            found = attack.hits(place, INTERVAL, self.n_jobs)
+            yield name, *found, attack.is_known(place), attack.is_member
+
+    def _compared(
+        self, members: Labels, held_out: Labels, most: list[int]
+    ) -> tuple[list[Attack], str | None]:
+        """Anonymize the members in the same way, and attack them and the others; or say why not.
+
+        `most` are the places of the columns to guess.
+        """
+        n_others = len(held_out)
+        if n_others < FEWEST_OTHERS or len(members) < self.estimator.k:
+            return [], TOO_FEW
+        try:
+            own = self._release_of(members)
+            both = own.with_others(_rows(self.pair.original, held_out))
+        except ValueError:
+            # Such as a stratum with fewer than k members, or a constraint that they cannot satisfy.
+            return [], NOT_AGAIN
+        asked = draw_records(len(members), MOST_ASKED, self.random)
+        rows = np.concatenate([members[asked], held_out]), members, held_out
+        people, *of_sample = (None if self.units is None else self.units[each] for each in rows)
+        found = [_singling_out(both, n_others, self.random, *of_sample)]
+        if len(both.names) > 1:
+            attack = AttributeAttack(both, asked, n_others)
+            hits, by_chance = _linked(attack, self.random, self.n_jobs)
+            everybody = np.ones(len(hits), dtype=bool)
+            shares = _shares(hits, by_chance, everybody, attack.is_member, people)
+            found.append(Attack("linkability", None, None, *shares))
+        extras = {
+            name: (values[members], values[np.concatenate([members, held_out])], is_line)
+            for name, (values, is_line) in self.sensitive.items()
+        }
+        for name, attacker, hits, by_chance, is_known, is_member in self._hits(
+            both, extras, asked, n_others, most
+        ):
+            shares = _shares(hits, by_chance, is_known, is_member, people)
+            found.append(Attack("inference", name, attacker, *shares))
+        return found, None
+
+    def _release_of(self, members: Labels) -> Pair:
+        """The anonymized columns of the members, as an estimator of their own releases them."""
+        X, roles = self.X, self.roles
+        is_table = isinstance(self.estimator, TableAggregator)
+        needed = set(roles) if self.estimator.privacy is not None else {"unit", "strata"}
+        if is_table:  # It finds columns of the table by itself.
+            needed &= set() if self.estimator._table_roles.sensitive else {"sensitive"}
+        given = {name: _rows(roles[name], members) for name in needed if roles[name] is not None}
+        estimator = clone(self.estimator).set_params(verbose=0)
+        if estimator.get_params().get("random_state") is None:
+            estimator.set_params(random_state=self.random.randint(LARGEST_SEED))
+        table = _rows(Frame(X).table if is_table else self.pair.original, members)
+        with catch_warnings():
+            # The user knows it from the fit of all records.
+            known = f".* are in (groups of a single class of y|one group)|{LOST}"
+            known += f"|{RARE_WEIGHTS}|{SMALL_GROUPS}"
+            filterwarnings("ignore", known, UserWarning)
+            released = estimator.fit_transform(table, **given)
+        return make_pair(table, released, estimator)
 
 
-@dataclass(frozen=True)
-class AttackFacts:
-    """What a report states about attacks: guesses at anonymized columns, then at sensitive ones."""
-
-    one_to_one: object
-    identity_by_chance: float
-    guesses: list
-    sensitive: list
-    n_asked: int
-    membership: object
-    compared: object
-
-
-def measure_attacks(
-    pair: Pair,
-    estimator: Any,
-    names: list[str],
-    fewest: int,
-    refit: dict[Any, Any],
-    random: RandomState,
-    units: Array | None = None,
-    rounding: SecretRounding | None = None,
-) -> AttackFacts:
-    """Attack a release of columns with these names."""
-    refit = {**refit, "pair": pair, "random": random}
-    n_records = len(pair.original)
-    asked: Any = draw_records(n_records, min(MOST_ASKED, ceil(SHARE_ASKED * n_records)), random)
-    everybody = np.zeros(n_records, dtype=np.intp)
-    sensitive = dict(_guessed_columns(refit["roles"]["sensitive"], n_records))
-    extras = {name: (values, values, is_line) for name, (values, is_line) in sensitive.items()}
-    gains, guesses = [], []
-    for name, *found in _guesses(pair, names, extras, asked, 0, estimator):
-        # Of all records, as figures that stand for few of them are not shown.
-        shares = [share_of_people(hits, take_units(units, asked)) for hits in found[1:3]]
-        shares = shares if rounding is None else rounding.bars(shares).tolist()
-        right, by_chance = (Told(share_in_words(share, len(asked), fewest)) for share in shares)
-        gains.append(shares[0] - shares[1])
-        guesses.append(Attack("inference", name, found[0], right, None, by_chance))
-    most = np.sort(np.argsort(gains[: len(names)])[::-1][:MOST_COMPARED])
-    return AttackFacts(
-        one_to_one=_one_to_one(pair, units, rounding),
-        identity_by_chance=linkage_of(everybody, everybody == 0, units).expected_if_linked,
-        guesses=guesses[: len(names)],
-        sensitive=guesses[len(names) :],
-        n_asked=len(asked),
-        membership=None if refit["target"] is None else measure_membership(**refit),
-        compared=compare_with_others(
-            **refit, fewest=fewest, units=units, names=names, most=most, others=sensitive
-        ),
-    )
-
-
-def _guesses(pair, names, extras, asked, n_control, estimator, places=None):
-    """Yield each column, its best attacker, who is guessed, who is by chance, and who is asked."""
-    n_jobs = getattr(estimator, "n_jobs", None)
-    attack = AttributeAttack(pair, asked, n_control)
-    for place in range(len(names)) if places is None else places:
-        yield names[place], *attack.hits(place, INTERVAL, n_jobs), attack.is_member
-    for name, extra in extras.items():
-        attack = AttributeAttack(pair, asked, n_control, extra)
-        yield name, *attack.hits(len(names), INTERVAL, n_jobs), attack.is_member
+def _most_gained(guesses: list[Attack], names: list[str]) -> list[int]:
+    """Places of the anonymized columns that are guessed more often than by chance."""
+    gains = [each.success.value - each.by_chance.value for each in guesses[: len(names)]]
+    return sorted(np.argsort(gains)[::-1][:MOST_COMPARED].tolist())
 
 
 def _guessed_columns(sensitive, n_records):
@@ -161,144 +223,6 @@ def _guessed_columns(sensitive, n_records):
         yield columns.words(number), (values, is_line)
 
 
-def _one_to_one(pair, units, rounding):
-    """Links one to one; None for more pairs of different records and rows than a report takes."""
-    n_points = row_classes(pair.original, "X").max() + 1
-    if n_points * (pair.classes.max() + 1) > MOST_PAIRS_IN_A_REPORT:
-        return None
-    found = link_one_to_one(pair, units)
-    return found if rounding is None else rounding.linkage(found, pair.classes, units)
-
-
-@dataclass(frozen=True)
-class MembershipFacts:
-    """What a report states about membership."""
-
-    target: str
-    n_members: int
-    original: object
-    released: object
-    reason: str = ""
-
-    @staticmethod
-    def share_right(found):
-        """Share of right answers of the better attack, of as many members as others."""
-        return (1.0 + max(found.advantage, found.trained_advantage)) / 2.0
-
-
-def target_of(target: Any, X: TableLike, unchanged: Any, estimator: Any) -> Any:
-    """The values of a target, checked; None if there is none."""
-    if target is None:
-        return None
-    is_averaging = isinstance(estimator, MicroAggregator | TableAggregator)
-    if not is_averaging or releases_intervals(estimator):
-        raise TypeError(
-            f"estimator={estimator!r} must be a MicroAggregator or a TableAggregator that releases "
-            "averages if there is a target."
-        )
-    if not isinstance(target, str):
-        n_records = len(columns_of(X, "X")[0])
-        columns = RoleColumns(target, n_records, "target")
-        return columns.all_values()[columns.only()]
-    tables = [unchanged] if hasattr(unchanged, "columns") else []
-    if isinstance(estimator, TableAggregator):
-        tables.append(Frame(X).table.drop(columns=list(estimator.kinds_)))
-    names = list(dict.fromkeys(str(name) for table in tables for name in table.columns))
-    if target not in names:
-        raise ValueError(
-            f"target={target!r} must be a column that is not anonymized, one of {names}, or an "
-            "array."
-        )
-    return next(table[target] for table in tables if target in table.columns)
-
-
-def measure_membership(
-    X: Any, estimator: Any, target: Any, roles: dict[Any, Any], pair: Pair, random: RandomState
-) -> MembershipFacts:
-    """Train forests on one half of the records and on its release; attack both."""
-    name = getattr(target, "name", None)
-    name = "the target" if name is None else shown_name(name)
-    members, others = _halves(target, roles["unit"], random)
-    if len(members) < max(FEWEST_MEMBERS, estimator.k):
-        return MembershipFacts(name, len(members), None, None, "there are too few records")
-    known = np.concatenate([members, others])
-    labels, are_numbers = _labels(np.asarray(target)[known])
-    y_in, y_out = np.split(labels, 2)
-    if not are_numbers and 2 * len(np.unique(y_in)) > len(y_in):
-        reason = "the target has too many different values"
-        return MembershipFacts(name, len(members), None, None, reason)
-    try:
-        released = _release_of(X, estimator, members, target, pair, roles).released
-    except ValueError:
-        # Such as a stratum with fewer than k members, or a constraint that they cannot satisfy.
-        reason = "half of the records cannot be anonymized in the same way"
-        return MembershipFacts(name, len(members), None, None, reason)
-    points = _points(pair.original, pair)
-    known = points[members], y_in, points[others], y_out
-    forest = RandomForestRegressor if are_numbers else RandomForestClassifier
-    seed = random.randint(LARGEST_SEED)
-    forest = forest(N_TREES, random_state=seed)
-    attacks = [
-        membership_inference(clone(forest).fit(rows, y_in), *known, random_state=seed)
-        for rows in (points[members], _points(released, pair))
-    ]
-    return MembershipFacts(name, len(members), attacks[0], attacks[1])
-
-
-@dataclass(frozen=True)
-class ComparedFacts:
-    """What attacks achieve on people in a release, and on others who are not; or why not."""
-
-    attacks: list
-    n_members: int
-    n_others: int
-    reason: str = ""
-
-
-def compare_with_others(
-    X, estimator, target, roles, pair, random, fewest, units, names, most, others
-) -> ComparedFacts:
-    """Hold people out, anonymize the others in the same way, and attack both.
-
-    `most` are the places of the columns to guess, and `others` are sensitive columns.
-    """
-    members, held_out = _held_out(len(pair.original), units, random)
-    n_members, n_others = len(members), len(held_out)
-    if n_others < FEWEST_OTHERS or n_members < estimator.k:
-        return ComparedFacts([], n_members, n_others, "there are too few records")
-    try:
-        own = _release_of(X, estimator, members, target, pair, roles)
-        both = own.with_others(_rows(pair.original, held_out))
-    except ValueError:
-        reason = "a part of the records cannot be anonymized in the same way"
-        return ComparedFacts([], n_members, n_others, reason)
-    asked = draw_records(n_members, MOST_ASKED, random)
-    people = take_units(units, np.concatenate([members[asked], held_out]))
-
-    def compared(goal, column, attacker, hits, by_chance, is_member):
-        shares = []
-        for mask, of in ((hits, is_member), (hits, ~is_member), (by_chance, is_member)):
-            own_people = take_units(people, of)
-            n = int(of.sum()) if own_people is None else len(np.unique(own_people))
-            share = share_of_people(mask[of], own_people)
-            shares.append(with_interval(share, int(of.sum()), fewest, n))
-        return Attack(goal, column, attacker, *shares, due_to_release(*shares[:2]))
-
-    of_sample = take_units(units, members), take_units(units, held_out)
-    found = [_singling_out(both, n_others, random, *of_sample)]
-    if len(pair.names) > 1:
-        attack = AttributeAttack(both, asked, n_others)
-        hits, by_chance = _linked(attack, random, getattr(estimator, "n_jobs", None))
-        found.append(compared("linkability", None, None, hits, by_chance, attack.is_member))
-    extras = {
-        name: (values[members], values[np.concatenate([members, held_out])], is_line)
-        for name, (values, is_line) in others.items()
-    }
-    guesses: Any = _guesses(both, names, extras, asked, n_others, estimator, most)
-    found += [compared("inference", *guess) for guess in guesses]
-    return ComparedFacts(found, n_members, n_others)
-
-
 def _held_out(n_records, units, random):
     """Members and others, both at random; all records of a person are on one side."""
     person_of = np.arange(n_records) if units is None else units
@@ -311,27 +235,50 @@ def _held_out(n_records, units, random):
     return np.sort(members), np.flatnonzero(is_other)
 
 
-def with_interval(share, n_asked, fewest, n_independent=None) -> Told:
-    """A share in words, and the ends of its confidence interval; none if it is of a few people.
+def _shares(
+    hits: Booleans,
+    by_chance: Booleans,
+    is_known: Booleans,
+    is_member: Booleans,
+    people: Array | None,
+) -> tuple[Estimate, Estimate, Estimate, Estimate | None]:
+    """Success on members, on others and by chance, and what is due to the release."""
+    found = []
+    for mask, of in ((hits, is_member), (hits, ~is_member), (by_chance, is_member)):
+        of = of & is_known
+        own = take_units(people, of)
+        n_independent = int(of.sum()) if own is None else len(np.unique(own))
+        if n_independent == 0:
+            found.append(_estimate(0.0, 0.0, 1.0))
+            continue
+        found.append(with_interval(float(mask[of].mean()), n_independent))
+    success, others, chance = found
+    return success, others, chance, due_to_release(success, others)
 
-    The interval is that of the rounded share, so that it tells no more than this. Records of one
-    person are not independent: `n_independent` is the number of people.
-    """
-    words = share_in_words(share, n_asked, fewest)
-    if words != whole_percent(share):
-        return Told(words)
-    share = rounded_share(share)
-    return Told(words, wilson(share, n_independent or n_asked), share)
+
+def with_interval(share: float, n_independent: int) -> Estimate:
+    """A share with its confidence interval; records of one person are not independent."""
+    return _estimate(share, *wilson(share, n_independent))
 
 
-def due_to_release(success: Any, control: Any) -> Told:
+def _plain_estimate(share: float) -> Estimate:
+    return Estimate(float(share), None, percent(share))
+
+
+def _estimate(share: float, low: float, high: float) -> Estimate:
+    return Estimate(
+        round(share, 12), (low, high), f"{percent(share)} [{percent(low)}, {percent(high)}]"
+    )
+
+
+def due_to_release(success: Estimate, control: Estimate) -> Estimate | None:
     """The share of what fails on others that succeeds on people in the table, with its interval.
 
     That is Anonymeter's privacy risk; as there, its interval is computed from the centers and the
-    widths of Wilson's, by propagation of errors.
+    widths of Wilson's, by propagation of errors. None if nothing fails on others.
     """
     if success.interval is None or control.interval is None or control.value == 1:
-        return Told("not shown")
+        return None
     due = max((success.value - control.value) / (1 - control.value), 0.0)
     (center, error), (of_others, error_of_others) = (
         ((high + low) / 2, (high - low) / 2) for low, high in (success.interval, control.interval)
@@ -339,15 +286,14 @@ def due_to_release(success: Any, control: Any) -> Told:
     middle = (center - of_others) / (1 - of_others)
     error = np.hypot(error, error_of_others * (1 - middle)) / (1 - of_others)
     ends = np.clip([min(middle - error, due), max(middle + error, due)], 0.0, 1.0)
-    due = rounded_share(due)
-    return Told(whole_percent(due), tuple(map(rounded_share, ends.tolist())), due)
+    return _estimate(due, *map(float, ends))
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:
-    """Ends of the confidence interval of a share of n, in whole percents."""
+    """Ends of the confidence interval of a share of n."""
     center = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-    return round(max(center - half, 0.0), 2), round(min(center + half, 1.0), 2)
+    return float(max(center - half, 0.0)), float(min(center + half, 1.0))
 
 
 def _linked(attack, random, n_jobs):
@@ -383,7 +329,7 @@ def _singling_out(both, n_others, random, units, others):
         n_hits[1] += _is_true_of_one(*tables[1], middles, chosen, cuts)
         cuts = [columns[j][1][i] for j, i in zip(chosen, rows, strict=True)]
         n_hits[2] += _is_true_of_one(*tables[0], middles, chosen, cuts)
-    shares = [with_interval(share, N_PREDICATES, 0) for share in n_hits / N_PREDICATES]
+    shares = [with_interval(float(share), N_PREDICATES) for share in n_hits / N_PREDICATES]
     return Attack("singling out", None, None, *shares, due_to_release(*shares[:2]))
 
 
@@ -403,17 +349,6 @@ def _is_true_of_one(values_of, units, middles, chosen, cuts):
     return len(np.unique(units[is_true])) == 1
 
 
-def _halves(target, unit, random):
-    """Members and as many others, both at random; of a person, all records or nearly none."""
-    is_known = ~missing_cells(target)
-    person_of = np.arange(len(is_known)) if unit is None else number_values(as_column(unit))
-    rank_of_person = random.permutation(person_of.max() + 1)
-    order = np.argsort(rank_of_person[person_of], kind="stable")
-    order = order[is_known[order]]
-    n_members = min(len(order) // 2, MOST_MEMBERS)
-    return np.sort(order[:n_members]), np.sort(order[n_members : 2 * n_members])
-
-
 def _labels(values):
     """Labels for a forest, and whether they are numbers: classes are numbered from 0."""
     if values.dtype.kind == "O":
@@ -424,33 +359,6 @@ def _labels(values):
     return number_values(values), False
 
 
-def _release_of(X, estimator, members, target, pair, roles):
-    """The anonymized columns of the members, as an estimator of their own releases them."""
-    y = None if target is None else np.asarray(target)[members]
-    is_table = isinstance(estimator, TableAggregator)
-    needed = set(roles) if estimator.privacy is not None else {"unit", "strata"}
-    if is_table:  # It finds columns of the table by itself.
-        needed &= set() if estimator._table_roles.sensitive else {"sensitive"}
-    given = {name: _rows(roles[name], members) for name in needed if roles[name] is not None}
-    estimator = clone(estimator).set_params(verbose=0)
-    table = Frame(X).table if is_table else pair.original
-    table = _rows(table, members)
-    with catch_warnings():
-        # The user knows it from the fit of all records.
-        known = f".* are in (groups of a single class of y|one group)|{LOST}|{RARE_WEIGHTS}"
-        filterwarnings("ignore", known, UserWarning)
-        released = estimator.fit_transform(table, y, **given)
-    return make_pair(table, released, estimator)
-
-
 def _rows(table, rows):
     table = as_table(table)
     return table.iloc[rows].reset_index(drop=True) if hasattr(table, "iloc") else table[rows]
-
-
-def _points(table, pair):
-    """Records as points for a forest: numbers as they are, or coordinates of any columns."""
-    if not isinstance(pair, MixedPair):
-        return table
-    points = pair.encoder.points(table)
-    return points.matrix if isinstance(points, SparsePoints) else points

@@ -1,12 +1,12 @@
 """Pictures of a report, as SVG in the colors and fonts of the page.
 
-No picture shows an original record or the range of the original values. The original is drawn as
-counts in bins and bars that stand for several records, and groups are drawn from the release alone.
+Columns are drawn before and after, and groups from the release alone.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from io import StringIO
@@ -16,12 +16,11 @@ from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 
-from sk_microagg._utils._formatting import fewest_records
+from sk_microagg._utils._typing import Floats
 from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, Note, draw_column, tidy
 from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.plotting._partition_display import ReleasedGroups
 from sk_microagg.plotting._search_displays import CertificateDisplay, ConvergenceDisplay, losses_of
-from sk_microagg.report._utility import rounded_above
 
 # More columns and steps would make the file large and show nothing more.
 MOST_PANELS, ON_FIRST_PAGE, MOST_STEPS = 24, 3, 300
@@ -44,13 +43,10 @@ class Picture:
 
 
 def draw_columns(
-    X: Any, release: Any, names: Any, k: Any, losses: Any, **settings: Any
+    X: Any, release: Any, names: list[str], losses: Floats, categorical: Collection[int]
 ) -> SimpleNamespace:
-    """Draw columns before and after; if there are many, those with the highest loss.
-
-    `settings` are others of `compare_columns`.
-    """
-    columns = compare_columns(X, release, names, fewest_records(k), **settings)
+    """Draw columns before and after; if there are many, those with the highest loss."""
+    columns = compare_columns(X, release, names, categorical=categorical)
     notes = [f"{column.name}, {column.text}" for column in columns if isinstance(column, Note)]
     by_loss = np.argsort(-losses, kind="stable")
     drawable = [j for j in by_loss if not isinstance(columns[j], Note)]
@@ -98,19 +94,17 @@ def draw_groups(release: Any, k: Any) -> SimpleNamespace | None:
     return SimpleNamespace(picture=picture, n_shown=len(groups.points), n_groups=groups.n_groups)
 
 
-def draw_search(trace, total, step):
-    """Draw the loss over the time of a search, in steps."""
+def draw_search(trace, total):
+    """Draw the loss over the time of a search."""
     trace = _some_rows(trace) / [1.0, 1.0, total]
-    trace[:, 2] = rounded_above(trace[:, 2], step)
     display = ConvergenceDisplay(trace=trace, total=1.0)
     picture = _as_svg(display.plot, PICTURE, "Information loss over the time of the search")
     return SimpleNamespace(picture=picture, is_falling=bool(np.all(np.diff(trace[:, 2]) <= 0)))
 
 
-def draw_certificate(certificate, estimator, step):
-    """Draw the loss of the search, in steps, and the bound of the proof over time."""
+def draw_certificate(certificate, estimator):
+    """Draw the loss of the search and the bound of the proof over time."""
     losses = _some_rows(losses_of(estimator, certificate.loss))
-    losses[:, 1] = rounded_above(losses[:, 1], step)
     display = CertificateDisplay(loss_trace=losses, bound_trace=_some_rows(certificate.trace))
     return _as_svg(display.plot, PICTURE, "Information loss and proven lower bound over time")
 

@@ -10,7 +10,6 @@ from itertools import accumulate, takewhile
 from math import inf, isfinite
 from numbers import Integral
 from pkgutil import resolve_name
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,44 +21,72 @@ from sk_microagg._utils._estimator import __version__
 from sk_microagg._utils._formatting import shown_name
 from sk_microagg._utils._target_scaler import has_target_scaler
 from sk_microagg.privacy._rules import as_constraints
+from sk_microagg.report._sections import Reproduction
 
 LONGEST_LINE = 88
+
+IN_SERIES = (
+    "In a series, this is how newcomers are grouped. All others keep their groups, which only the "
+    "state of the series knows, and the rows are in random order."
+)
 
 LONGEST = 240
 SHORT = reprlib.Repr()
 SHORT.maxlist, SHORT.maxother, SHORT.maxstring = 12, 80, 80
 
 
-def recipe_of(estimator, beyond_k, command=None):
+def recipe_of(
+    estimator: Any, beyond_k: Any, command: str | None, series: str | None
+) -> Reproduction:
     """The recipe of a fitted estimator, given the facts on sensitive columns, units and strata.
 
     `command` is what was typed in a shell, if the release was made there.
     """
     parameters = estimator.get_params(deep=True)
     code, variables = write_code(estimator, _arguments(estimator, beyond_k))
-    return SimpleNamespace(
+    return Reproduction(
         estimator=type(estimator).__name__,
         code=command or code,
         is_command=command is not None,
         variables=[] if command else variables,
-        seed=_seed(parameters.get("random_state")),
-        default_seed=_default_seed(estimator),
-        is_random=_is_random(estimator),
+        seed=IN_SERIES if series else _about_seed(estimator, parameters),
         has_time_limit=any(
             name.endswith("time_limit") and value is not None and value < inf
             for name, value in parameters.items()
         ),
-        versions=[
-            ("sk_microagg", __version__),
-            ("NumPy", np.__version__),
-            ("scikit-learn", sklearn.__version__),
-            ("Python", platform.python_version()),
-        ],
-        parameters=[
-            (name, describe_parameter(name, value))
+        parameters={
+            name: describe_parameter(name, value)
             for name, value in sorted(parameters.items())
             if not _is_empty(value)
-        ],
+        },
+    )
+
+
+def software() -> dict[str, str]:
+    """The versions of what made a release."""
+    return {
+        "sk_microagg": __version__,
+        "NumPy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+        "Python": platform.python_version(),
+    }
+
+
+def _about_seed(estimator: Any, parameters: dict[str, Any]) -> str:
+    """Whether the same release comes out again."""
+    seed, default = _seed(parameters.get("random_state")), _default_seed(estimator)
+    same = "the same data, versions and parameters give the same release."
+    if seed is None and _is_random(estimator):
+        return "No seed was set: a method that uses randomness may give a different release."
+    if seed is None and default is not None:
+        return f"No seed was set, and the method then uses the fixed seed {default}: {same}"
+    if seed is None:
+        return f"The method draws no random numbers: {same}"
+    if isinstance(seed, int):
+        return f"The seed was {seed}: {same}"
+    return (
+        "The seed was a generator of unknown state: set an integer to make the release "
+        "reproducible."
     )
 
 
@@ -132,9 +159,9 @@ class Writer:
         ]
 
     def value(self, name, value):
-        """The value of a parameter, or a variable of its name if it cannot or must not be shown."""
+        """The value of a parameter, or a variable of its name if it cannot be written."""
         try:
-            if holds_values(name, value):
+            if has_hierarchies(name, value):
                 raise ValueError
             return self._written(value)
         except (SyntaxError, ValueError):
@@ -196,12 +223,12 @@ def describe(value):
 
 
 def describe_parameter(name, value):
-    """A parameter as text; if it contains values of the table, only the columns."""
-    if holds_values(name, value):
+    """A parameter as text; of hierarchies, only the columns."""
+    if has_hierarchies(name, value):
         return "given for " + ", ".join(map(shown_name, value))
     return describe(value)
 
 
-def holds_values(name, value):
-    """Whether a parameter contains values of the table: hierarchies, or ordinal values in order."""
-    return name in ("hierarchies", "ordinal") and isinstance(value, dict) and len(value) > 0
+def has_hierarchies(name, value):
+    """Whether a parameter has hierarchies, which are too long to be written."""
+    return name == "hierarchies" and isinstance(value, dict) and len(value) > 0

@@ -1,13 +1,15 @@
-"""`make_report`: checks, facts, page and file."""
+"""`make_report`: checks, sections, page and file."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from html import escape
 from math import inf, isclose
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -15,8 +17,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sk_microagg._bound import Certificate
+from sk_microagg._series import ReleaseSeries
 from sk_microagg._table_aggregator import TableAggregator
-from sk_microagg._utils._tables import as_table, check_report_extra, columns_of
+from sk_microagg._utils._tables import as_table, check_report_extra, column_names, columns_of
 from sk_microagg._utils._typing import Estimator, FilePath, TableLike
 from sk_microagg._utils._validation import check_number, check_option
 from sk_microagg._utils._writing import check_page_name, released_file
@@ -27,22 +30,17 @@ from sk_microagg.generalization._generalizer import (
     releases_intervals,
 )
 from sk_microagg.generalization._mixed_table import columns_at, names_of
-from sk_microagg.metrics._linkage import units_of
 from sk_microagg.metrics._loss import certificate_of, certify, check_can_be_certified
 from sk_microagg.metrics._pairs import MixedPair, make_pair
-from sk_microagg.plotting._common import categorical_columns
 from sk_microagg.privacy._columns import RoleColumns
-from sk_microagg.report._attacks import target_of
-from sk_microagg.report._facts import collect_facts
-from sk_microagg.report._page import contents_of, document_of, render
+from sk_microagg.report._card import ReleaseCard, make_card
+from sk_microagg.report._columns import RoleNames
+from sk_microagg.report._facts import collect
+from sk_microagg.report._page import FRAME, render
 from sk_microagg.report._scenario import Scenario
-
-# Nothing in a sandbox can run. Its style does not affect the notebook, nor the other way round.
-FRAME = (
-    '<iframe title="{title}" srcdoc="{page}" sandbox style="display: block; '
-    "box-sizing: border-box; width: 100%; height: 42em; max-height: 85vh; "
-    'border: 1px solid #8888; resize: vertical;"></iframe>'
-)
+from sk_microagg.report._sections import ReportDocument
+from sk_microagg.report._series import of_series
+from sk_microagg.report._utility import Weights
 
 
 class About(TypedDict, total=False):
@@ -61,21 +59,25 @@ class About(TypedDict, total=False):
     earlier: Sequence[tuple[TableLike, TableLike]] | None
     file: FilePath | None
     shuffled: bool | None
+    series: str | None
 
 
 class Report:
     """A report on a release, as :func:`make_report` returns it.
 
-    It holds figures and pictures that may be published, and no record. As the last line of a cell,
-    a notebook shows it.
+    It is confidential: it holds exact figures of the original. As the last line of a cell, a
+    notebook shows it.
 
     Parameters
     ----------
     page : str
         The page, in HTML.
 
-    document : dict
-        The figures, as `to_dict` returns them.
+    document : ReportDocument
+        The sections, of which the page was made.
+
+    card : ReleaseCard
+        The card of the release.
 
     See Also
     --------
@@ -93,9 +95,10 @@ class Report:
     5
     """
 
-    def __init__(self, page: str, document: dict[str, Any]) -> None:
+    def __init__(self, page: str, document: ReportDocument, card: ReleaseCard) -> None:
         self._page = page
         self._document = document
+        self._card = card
 
     def to_html(self) -> str:
         """Return the page.
@@ -113,10 +116,21 @@ class Report:
         Returns
         -------
         document : dict
-            Of strings, numbers, lists and dicts, as :doc:`/reading_the_report` describes; its
-            schema is `schema.json` in this package.
+            Of strings, numbers, lists and dicts, as :func:`report_schema` describes it. A share
+            has its `value` and its `text`, as on the page.
         """
-        return json.loads(json.dumps(self._document))
+        return json.loads(json.dumps(asdict(self._document)))
+
+    def card(self) -> ReleaseCard:
+        """Return the card of the release, which may be published with it.
+
+        Returns
+        -------
+        card : ReleaseCard
+            One page for those who will use the release. Of the original, it has two figures,
+            rounded up to two digits: the information loss and the proven gap.
+        """
+        return self._card
 
     def save(self, path: FilePath, *, readers_of: FilePath | None = None) -> Path:
         """Write the report to a file, complete or not at all.
@@ -140,7 +154,7 @@ class Report:
         check_file(path)
         text = self._page
         if path.suffix.lower() == ".json":
-            text = json.dumps(self._document, indent=1, ensure_ascii=False) + "\n"
+            text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
         try:
             with released_file(path, readers_of) as draft:
                 draft.write_text(text, encoding="utf-8")
@@ -151,7 +165,7 @@ class Report:
         return path
 
     def _repr_html_(self) -> str:
-        return FRAME.format(title=escape(self._document["title"]), page=escape(self._page))
+        return FRAME.format(title=escape(self._document.title), page=escape(self._page))
 
 
 def make_report(
@@ -162,34 +176,39 @@ def make_report(
     scenario: Scenario | Mapping[str, Any] | None = None,
     analysis: str | Sequence[str] = (),
     certificate: float | Certificate | tuple[float, ArrayLike] | None = None,
-    target: TableLike | None = None,
+    random_state: int | None = 0,
     **about: Unpack[About],
 ) -> Report:
     """Report on a release: what was done, what was lost, and which risk remains.
 
-    The report contains no original record and does not disclose the range of the original values,
-    so that it can be published with the release.
+    The report is for those who approve the release. It is confidential: it holds exact figures of
+    the original. Publish the release card instead, see :meth:`Report.card`.
 
     Parameters
     ----------
-    estimator : MicroAggregator, TableAggregator or KAIM
+    estimator : MicroAggregator, TableAggregator, KAIM or ReleaseSeries
         The fitted estimator that made the release. A TableAggregator has the roles of columns, so
-        that `unchanged`, `dropped`, `sensitive`, `unit`, `strata` and `weight` need not be given.
+        that `unchanged`, `dropped`, `sensitive`, `unit`, `strata` and `weight` need not be given;
+        so has a ReleaseSeries.
 
     X : array-like or DataFrame of shape (n_samples, n_features)
         The original columns that were anonymized; for a TableAggregator, the table that it was
-        fitted on.
+        fitted on, and for a ReleaseSeries, the table of its last release.
 
     release : array-like or DataFrame of shape (n_samples, n_features)
-        The same columns, as released; for a TableAggregator, what `fit_transform` returned.
+        The same columns, as released; for a TableAggregator, what `fit_transform` returned, and for
+        a ReleaseSeries, what its method `release` returned. The report is about the rows that
+        follow the table: of those of earlier releases, the originals are not known.
 
     scenario : Scenario, dict or None, default=None
         Who gets the release, and which risk is acceptable: the report states risks before and
         after, and whether they stay below the threshold.
 
     analysis : str or list of str, default=()
-        Linear regressions such as "income ~ age + sex", by names of released columns, which the
-        report compares before and after. Names with a + or ~ are written in backticks.
+        Regressions such as "income ~ age + C(sex)" or "np.log(income) ~ age * sex", as statsmodels
+        and R have them, by names of released columns: the report has them before and after. They
+        are logistic if the target has two values, and linear if it is a number; weighted if the
+        table has weights. Names with other characters are written as Q('net income').
 
     certificate : float, Certificate, tuple or None, default=None
         If given, the report states how far the loss is above the optimum, at most: the seconds to
@@ -198,13 +217,8 @@ def make_report(
         :func:`sk_microagg.metrics.loss_bound` returns them with `return_trace=True` for records
         scaled as the estimator scales them. Only for MicroAggregator and TableAggregator.
 
-    target : str, array-like or Series of shape (n_samples,), or None, default=None
-        What a model is to predict from the release: the name of a column in `unchanged` or, for a
-        TableAggregator, in `X`, or its values. If given, the report states how well an intruder
-        recognizes the training records of a random forest, see
-        :func:`sk_microagg.metrics.membership_inference`: at most 5000 records are anonymized once
-        more with the same parameters, and a forest is trained on their release. Only for
-        MicroAggregator and TableAggregator.
+    random_state : int or None, default=0
+        Seed of who is attacked and held out. With None, each report draws anew.
 
     **about : dict
         What else the report is to know:
@@ -219,7 +233,7 @@ def make_report(
           belong to, in the words of `unit`: whether at least k people share their rows of all
           releases, see :func:`sk_microagg.metrics.joint_anonymity`.
         - `file`: the file of the release, for its SHA-256; `shuffled`: whether its rows are in
-          random order.
+          random order; `series`: what it says about a series of releases.
         - `unchanged`: a table of the columns that are released unchanged, together with the
           anonymized ones; `dropped`: names of columns that are not released.
         - `command`: the shell command that made the release, shown instead of Python code.
@@ -239,29 +253,16 @@ def make_report(
 
     Notes
     -----
-    The original is drawn as counts in bins and bars of at least k records, and at least 3, within
-    the range of the release. A share that stands for fewer records, or for all but fewer, is
-    written as "fewer than 5 records", and all others are rounded to whole percents. Means,
-    deviations, correlations and coefficients of the original are rounded to a step of at least
-    their standard error, and at least the change that leaving out any one person makes. Names of
-    columns and parameters of the estimator are shown; of hierarchies, only names of columns.
+    All figures are those of the original and of the release, with three significant digits; the
+    document has all digits. Means, deviations and correlations are weighted if the table has
+    weights; a correlation is that of the records in which both columns are known. Figures of a
+    sensitive column are those of the worst group.
 
-    Figures that depend on categories of the original are rounded to lines whose place is drawn anew
-    for each report and kept nowhere: one category of a person moves a figure across a line in at
-    most one of ten reports, unless `k` people have it only with them. Losses are bounds then.
+    Of 100 records or more, values are guessed; of 250 or more, a fifth of the people, at most 1000,
+    is held out, and the others are anonymized once more: attacks are compared with what they
+    achieve on people who are not in the table. The same `random_state` gives the same report.
 
-    Figures of a sensitive column are those of the worst group, rounded to the safe side; no
-    sensitive value, unit or stratum is shown. Everyone who has a release with the column can
-    compute them. If it is not released, someone who knows all other records of the worst group may
-    learn from them about the last one: then do not publish them.
-
-    Of 250 records or more, a fifth is held out, and the others, at most 4000, are anonymized once
-    more: attacks are compared with what they achieve on people who are not in the table. Who is
-    attacked and held out is drawn anew for each report, whatever `random_state` is, so that nobody
-    who knows all other records can repeat it: success of attacks, the ratio of propensity scores
-    and what depends on categories differ a little between reports of one release. Publish one.
-
-    Matplotlib and Jinja2 are needed: `pip install 'sk-microagg[report]'`.
+    Matplotlib, Jinja2 and statsmodels are needed: `pip install 'sk-microagg[report]'`.
 
     Examples
     --------
@@ -283,13 +284,16 @@ def make_report(
     True
     >>> report.save("report.html")  # doctest: +SKIP
     """
-    check_report_extra()
+    check_report_extra(has_analyses=bool(analysis))
     for name in about:
         check_option("about", name, [*About.__annotations__])
     if scenario is not None:
         scenario = Scenario.read(scenario)
-    _check_tables(X, release, estimator)
     given: dict[str, Any] = {**dict.fromkeys(About.__annotations__), **about}
+    if isinstance(estimator, ReleaseSeries):
+        estimator, X, release, given["series"] = of_series(estimator, X, release)
+        given["shuffled"] = True
+    _check_tables(X, release, estimator)
     if isinstance(estimator, TableAggregator):
         _with_roles_of_table(estimator, X, given)
     _check_other_columns(given["unchanged"], given["dropped"], X)
@@ -298,8 +302,7 @@ def make_report(
     for name, values in {**roles, "weight": given["weight"]}.items():
         if values is not None:
             RoleColumns(values, n_records, name)
-    refit = {"X": X, "estimator": estimator, "roles": roles}
-    refit["target"] = target_of(target, X, given["unchanged"], estimator)
+    fitted, weights = X, _weights(estimator, release, given["weight"])
     certificate = _certificate(certificate, estimator, X)
     pair = None if releases_intervals(estimator) else make_pair(X, release, estimator)
     if pair is None:
@@ -308,13 +311,41 @@ def make_report(
         # Columns that came as an array have names here, too.
         named = [f"x{name}" if isinstance(name, int) else name for name in pair.original.columns]
         X, release = (part.set_axis(named, axis=1) for part in (pair.original, pair.released))
-    formulas = [analysis] if isinstance(analysis, str) else list(analysis)
-    facts = collect_facts(X, release, estimator, pair, refit, scenario, formulas, given)
-    units = units_of(given["unit"], n_records)
-    contents = contents_of(estimator, facts, given, certificate)
-    categorical = categorical_columns(estimator)
-    page = render(X, release, estimator, contents, categorical, units)
-    return Report(page, document_of(contents))
+    asked = SimpleNamespace(
+        scenario=scenario,
+        formulas=[analysis] if isinstance(analysis, str) else list(analysis),
+        certificate=certificate,
+        weights=weights,
+        random_state=random_state,
+    )
+    document = collect(X, release, estimator, pair, fitted, asked, given)
+    card = make_card(
+        estimator,
+        release,
+        RoleNames.of_tables(given),
+        document.loss.total.value,
+        None if certificate is None else certificate.gap,
+        names=column_names(X),
+        reasons={} if scenario is None else scenario.reasons,
+        title=given["title"],
+        published=document.release,
+    )
+    return Report(render(document, X, release, estimator, certificate), document, card)
+
+
+def _weights(estimator: Estimator, release: TableLike, weight: Any) -> Weights | None:
+    """The weights before and after; these are means of groups if a table is released so."""
+    if weight is None:
+        return None
+    name, before = str(getattr(weight, "name", "the weights")), np.asarray(weight, dtype=np.float64)
+    after = before = before.reshape(-1)
+    roles: Any = getattr(estimator, "_table_roles", None)
+    if isinstance(estimator, TableAggregator) and roles.weight is not None:
+        released = Frame(release).table
+        if not roles.keeps_weight and released.shape[1] == len(roles.released):
+            place = roles.released.index(roles.weight)
+            after = released.iloc[:, place].to_numpy(dtype=np.float64)
+    return Weights(name, before, after)
 
 
 def _generalized_columns(

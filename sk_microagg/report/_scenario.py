@@ -7,18 +7,11 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
-from math import inf
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sk_microagg._utils._formatting import rounded_up
-from sk_microagg._utils._typing import Array, Labels
 from sk_microagg._utils._validation import check_number, check_option
-from sk_microagg.metrics import population_risk
-from sk_microagg.metrics._anonymity import expected_if_linked
-from sk_microagg.report._rounding import SecretRounding
+from sk_microagg.report._sections import ScenarioFacts
 
 RELEASE_MODELS = {
     "public": "public: anybody can get the release, without a contract",
@@ -140,68 +133,16 @@ class Scenario:
             check_option("scenario", name, names)
         return cls(**given)
 
-    def as_dict(self) -> dict[str, Any]:
+    def facts(self) -> ScenarioFacts:
         """What a report says of it, apart from the reasons, which it says by column."""
         why = self.justification
         if why is None and self.threshold == THRESHOLD:
             why = "recommended for public releases by EMA (policy 0070) and Health Canada"
-        return {
-            "recipient": self.recipient,
-            "release_model": RELEASE_MODELS[self.release_model],
-            "threshold": float(self.threshold),
-            "justification": why,
-            "reviewed_by": self.reviewed_by,
-            "review_date": None if self.review_date is None else str(self.review_date),
-        }
-
-
-@dataclass(frozen=True)
-class IdentityRisks:
-    """Risks of three kinds of intruders, rounded up, and the words for them."""
-
-    risks: dict[str, dict[str, float]]
-
-    @classmethod
-    def measure(
-        cls,
-        classes: Labels,
-        weight: Any,
-        units: Array | None,
-        fewest: int = 0,
-        least: float | None = None,
-        rounding: SecretRounding | None = None,
-    ) -> IdentityRisks:
-        """Measure classes of equal rows; of the original, `fewest` is what figures stand for.
-
-        A class of fewer records would be disclosed by its exact risk: the largest is then 1. One
-        person with many records of a class makes at least the risk `least`. With a secret rounding,
-        the largest is always 1: one category of a person may make a class of its own.
-        """
-        found = population_risk(
-            classes, np.ones(len(classes)) if weight is None else weight, unit=units
+        return ScenarioFacts(
+            recipient=self.recipient,
+            release_model=RELEASE_MODELS[self.release_model],
+            threshold=float(self.threshold),
+            justification=why,
+            reviewed_by=self.reviewed_by,
+            review_date=None if self.review_date is None else str(self.review_date),
         )
-        is_hidden = rounding is not None or np.bincount(classes).min() < fewest
-        # Whoever has the release counts its equal rows, but not people, and not weights.
-        decimals = 3 if fewest == 0 and weight is None and units is None else 2
-        risks = {}
-        for name in INTRUDERS:
-            risk = getattr(found, name)
-            largest = 1.0 if is_hidden else max(risk.largest, least or 0.0)
-            # One person with many records of a group is found more often than one of many.
-            mean = max(risk.mean, 0.0 if units is None else expected_if_linked(classes, units))
-            mean = mean if rounding is None else rounding.above(mean, rounding.step)
-            risks[name] = {
-                "largest": rounded_up(largest, decimals),
-                "mean": rounded_up(mean, decimals),
-            }
-        return cls(risks)
-
-    def is_acceptable(self, threshold: float) -> bool:
-        """Whether no risk is above a threshold."""
-        return all(risk["largest"] <= threshold for risk in self.risks.values())
-
-    def words(self, name: str, figure: str, threshold: float = inf) -> str:
-        """A risk in words, marked if it is above a threshold or not."""
-        risk = self.risks[name][figure]
-        mark = "" if threshold == inf else (" ✓" if risk <= threshold else " ✗")
-        return f"at most {100 * risk:.3g}%{mark}"

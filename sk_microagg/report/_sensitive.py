@@ -1,8 +1,6 @@
 """What a report states beyond k: sensitive columns, constraints, units and strata.
 
-Figures are those of the worst group. They are rounded to the safe side and to few digits, and no
-value of a sensitive column is among them: somebody who knows all records but one could otherwise
-compute more about that one than the release reveals.
+Figures are those of the worst group.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._formatting import is_share_large, rounded_down, rounded_up
+from sk_microagg._utils._formatting import is_share_large
 from sk_microagg._utils._typing import Array, TableLike
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group
 from sk_microagg.metrics._groups import homogeneity_of_both
@@ -20,6 +18,7 @@ from sk_microagg.privacy._codes import codes_of
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.privacy._rules import as_constraints
 from sk_microagg.privacy._strata import Strata
+from sk_microagg.report._sections import Constraint, Sensitive, Share
 
 
 @dataclass(frozen=True)
@@ -32,33 +31,15 @@ class Demand:
 
 
 @dataclass(frozen=True)
-class SensitiveFacts:
-    """What a report states about a sensitive column."""
-
-    words: str
-    homogeneous: float
-    one_known: float
-    n_values: int
-    entropy: float
-    closeness: float
-    demands: list
-
-
-@dataclass(frozen=True)
 class BeyondK:
     """What a report states about sensitive columns, other constraints, units and strata."""
 
-    columns: list
-    others: list
+    columns: list[Sensitive]
+    demands: list[Demand]
     n_units: int | None
     unit_share: float | None
     is_share_large: bool
     n_strata: int | None
-
-    @property
-    def demands(self):
-        """All constraints that the estimator was asked to keep."""
-        return [*(demand for column in self.columns for demand in column.demands), *self.others]
 
 
 def facts_beyond_k(
@@ -82,14 +63,19 @@ def facts_beyond_k(
     if "unit" in roles:
         units = codes_of(roles["unit"].values(roles["unit"].only()))[0]
         n_units, share = units_per_group(groups, units), unit_share(groups, units)
-        share, is_large = rounded_up(share), is_share_large(share, estimator.k)
+        is_large = is_share_large(share, estimator.k)
+    weights = roles["weight"].values(0) if "weight" in roles else None
     columns = [] if sensitive is None else roles["sensitive"].all_values()
     demands: list[list[Demand]] = [[] for _ in columns]
     others: list[Demand] = []
     distances: dict[Any, Any] = {}
-    for constraint in as_constraints(getattr(estimator, "privacy", None)):
-        role, number = _column_of(constraint, roles)
-        demand = _demand(constraint, groups, units, roles.get(role), number, role)
+    bound = [
+        (constraint, role, number)
+        for constraint in as_constraints(getattr(estimator, "privacy", None))
+        for role, number in _columns_of(constraint, roles)
+    ]
+    for constraint, role, number in bound:
+        demand = _demand(constraint, groups, units, weights, roles.get(role), number, role)
         if role == "sensitive" and columns:
             demands[number].append(demand)
             if hasattr(constraint, "distance"):
@@ -108,7 +94,8 @@ def facts_beyond_k(
     ]
     fitted = getattr(estimator, "_strata", None)
     n_strata = None if fitted is None else len(fitted)
-    return BeyondK(facts, others, n_units, share, is_large, n_strata)
+    every = [*(demand for own in demands for demand in own), *others]
+    return BeyondK(facts, every, n_units, share, is_large, n_strata)
 
 
 def within_strata(groups: Array, strata: TableLike | None) -> Array:
@@ -119,31 +106,34 @@ def within_strata(groups: Array, strata: TableLike | None) -> Array:
     return np.unique(groups * len(strata) + strata.numbers, return_inverse=True)[1]
 
 
-def _column_of(constraint, roles):
-    """The role and the number of the column that a constraint is about; None if not given."""
+def _columns_of(constraint, roles):
+    """The role and the number of each column that a constraint is about; None if not given."""
     role, column = constraint.needed_role() or "sensitive", getattr(constraint, "column", None)
     if role != "sensitive" and (role in roles or role == "unit"):
-        return role, roles[role].only() if role in roles else None
+        return [(role, roles[role].only() if role in roles else None)]
     if constraint.is_about_amounts and "" in roles and roles[""].has(column):
-        return "", roles[""].number_of(column)
-    number = roles["sensitive"].number_of(column) if "sensitive" in roles else None
-    return "sensitive", number
+        return [("", roles[""].number_of(column))]
+    numbers = roles["sensitive"].numbers_of(constraint) if "sensitive" in roles else [None]
+    return [("sensitive", number) for number in numbers]
 
 
-def _facts_of_column(groups, values, words, demands, distance):
+def _facts_of_column(
+    groups: Array, values: Array, words: str, demands: list[Demand], distance: Any
+) -> Sensitive:
+    n_records = len(groups)
     homogeneous, one_known = homogeneity_of_both(groups, values)
-    return SensitiveFacts(
-        words=words,
-        homogeneous=homogeneous,
-        one_known=one_known,
-        n_values=diversity(groups, values),
-        entropy=rounded_down(diversity(groups, values, kind="entropy"), decimals=1),
-        closeness=rounded_up(closeness(groups, values, distance=distance)),
-        demands=demands,
+    return Sensitive(
+        column=words,
+        homogeneous=Share.of_records(homogeneous, n_records),
+        one_known=Share.of_records(one_known, n_records),
+        different_values=int(diversity(groups, values)),
+        entropy=float(diversity(groups, values, kind="entropy")),
+        closeness=float(closeness(groups, values, distance=distance)),
+        constraints=[Constraint(one.name, one.is_met) for one in demands],
     )
 
 
-def _demand(constraint, groups, units, columns, number, role):
+def _demand(constraint, groups, units, weights, columns, number, role):
     if columns is None:
         column = getattr(constraint, "column", None)
         words = f"{role} column" + ("" if column is None else f" {column!r}")
@@ -152,8 +142,8 @@ def _demand(constraint, groups, units, columns, number, role):
         return Demand(name, None, f"Not checked, for lack of {needs}: {name}.")
     words = columns.words(number)
     name = f"{constraint.demand_in_words()} of the {words}"
-    values, table = constraint.prepare(columns.values(number))
-    figures = constraint.measure_groups(groups, constraint.with_units(values, units), table)
+    values, table = constraint.prepare_with(columns.values(number), units, weights)
+    figures = constraint.measure_groups(groups, values, table)
     if not constraint.accepts_each(figures).all():
         return Demand(name, False, f"A group violates what was demanded: {name}.")
     worst = (max if constraint.is_worse_if_larger else min)(figures.tolist())

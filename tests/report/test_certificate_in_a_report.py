@@ -5,15 +5,15 @@ import re
 
 import numpy as np
 import pytest
-from numpy.random import RandomState
 
 import sk_microagg.metrics._loss
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
+from sk_microagg._utils._formatting import percent
 from sk_microagg._utils._space import scale
 from sk_microagg.datasets import load_visits
-from sk_microagg.metrics import loss_bound
+from sk_microagg.metrics import Certificate, loss_bound
 from sk_microagg.refiners import Annealing, IteratedLocalSearch
-from sk_microagg.report import _facts, make_report
+from sk_microagg.report import make_report
 from sk_microagg.scale import DaskTableAggregator
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_steps", "facts_only")]
@@ -69,13 +69,10 @@ def test_what_was_proven_before_is_not_proven_again(path, aggregator, monkeypatc
     proof = loss_bound(scaled, 4, time_limit=0.2, return_trace=True)
     monkeypatch.setattr(sk_microagg.metrics._loss, "loss_bound", None)
     text = words(report(path, aggregator, proof))
-    told = r"At most (\S+)% above the optimum: .* loses less than (\S+)%\."
-    gap, bound = map(float, re.search(told, text).groups())
-    loss = float(re.search(r"Information loss: (\S+)%", text)[1])
-    # Both are rounded to the safe side, in steps that hide single records.
-    assert 0 <= loss - 100 * aggregator.information_loss_ <= 0.2
-    assert 0 <= 100 * proof[0] - bound <= 0.2
-    assert gap == pytest.approx(100 * (loss / bound - 1), rel=0.01)
+    certificate = Certificate(aggregator.information_loss_, *proof, k=4)
+    verdict = certificate.verdict()
+    assert f"{verdict[0].upper()}{verdict[1:]}: {certificate.reason()}." in text
+    assert f"Information loss: {percent(aggregator.information_loss_)}." in text
 
 
 @pytest.mark.parametrize("refiner", [IteratedLocalSearch(max_iter=50), Annealing(max_iter=30_000)])
@@ -110,16 +107,18 @@ def test_nothing_proven(path, aggregator):
     assert PICTURE in html
 
 
-def test_a_bound_below_the_first_line_is_not_told(monkeypatch):
-    monkeypatch.setattr(_facts, "new_random", lambda: RandomState(0))  # the line is at 0.55 steps
+@pytest.mark.usefixtures("drawn")
+def test_tables_with_categories_have_it_as_exactly():
     visits = load_visits().drop(columns="id")
     aggregator = TableAggregator(k=5, refiner=None)
     release = aggregator.fit_transform(visits)
     proof = (0.001, np.array([[0.1, 0.001]]))
-    told = make_report(aggregator, visits, release, certificate=proof)
-    text = "Not told: the table is so small that the steps of this report hide it."
-    assert text in words(told.to_html())
-    assert told.to_dict()["certificate"] == {"verdict": "not told", "k": 5}
+    report = make_report(aggregator, visits, release, certificate=proof)
+    certificate = report.to_dict()["certificate"]
+    loss = aggregator.information_loss_
+    assert certificate["gap"] == pytest.approx(loss / 0.001 - 1)
+    assert certificate["verdict"] == Certificate(loss, *proof, k=5).verdict()
+    assert PICTURE in report.to_html()
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,9 @@ from tables.pages import Reader
 
 import sk_microagg
 from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._formatting import percent, signed, whole_percent
+from sk_microagg._utils._formatting import in_records, percent, three_digits
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import (
-    attribute_changes,
     correlation_change,
     generalization_loss,
     information_loss,
@@ -75,10 +74,6 @@ def report(searched, release, small_attacks):
     return make_report(searched, PATIENTS, release)
 
 
-def in_percent(text):
-    return float(text.removesuffix("%"))
-
-
 @pytest.mark.slow
 def test_facts_of_numbers(path, report, searched, release):
     assert report.save(path) == path
@@ -88,32 +83,29 @@ def test_facts_of_numbers(path, report, searched, release):
     assert page.row("k achieved") == ["4", "requested: 4"]
     smallest = searched.group_sizes_.min()
     assert page.row("Groups") == [str(searched.n_groups_), f"smallest: {smallest} records"]
-    # Rounded up to what a wrong guess at a number changes.
-    loss = in_percent(page.row("Information loss")[0]) - 100 * searched.information_loss_
-    assert 0 <= loss <= 0.3
+    assert page.row("Information loss")[0] == percent(searched.information_loss_)
     assert page.row("Groups built by") == ["mdav"]
     assert page.row("Groups refined by") == ["IteratedLocalSearch(max_iter=50)"]
     assert page.row("Columns scaled by") == ["StandardScaler()"]
 
     linkage = record_linkage(PATIENTS, release)
-    assert page.row("Linked to the right row")[0] == whole_percent(linkage.linked)
-    assert page.row("Expected re-identifications")[0] == whole_percent(linkage.expected_matches)
-    if_known = whole_percent(linkage.expected_if_linked)
+    assert page.row("Linked to the right row")[0] == percent(linkage.linked)
+    assert page.row("Expected re-identifications")[0] == percent(linkage.expected_matches)
+    if_known = percent(linkage.expected_if_linked)
     assert page.row("The same, if the row is known")[0] == if_known
-    assert page.row("Unique rows, original")[0] == whole_percent(uniqueness(PATIENTS))
-    assert page.row("Unique rows, release")[0] == "0%"
+    assert page.row("Unique rows, original")[0] == in_records(uniqueness(PATIENTS), 150)
+    assert page.row("Unique rows, release")[0] == "0 of 150 records (0%)"
 
-    changes = attribute_changes(PATIENTS, release)
     near, ranks = interval_disclosure(PATIENTS, release), rank_disclosure(PATIENTS, release)
     for j, name in enumerate(PATIENTS):
         values = PATIENTS[[name]].to_numpy(dtype=float)
         loss = information_loss(values, searched.labels_)
-        row = page.row(name)
-        assert in_percent(row[0]) == pytest.approx(100 * loss, abs=0.3)
-        assert row[3] == signed(changes["median_change"][j], decimals=1)
-        # After its mean and deviation.
-        assert page.row(name, 3) == [whole_percent(near[j]), whole_percent(ranks[j])]
-    assert f"{correlation_change(PATIENTS, release).largest:.2f} at most" in "".join(page.text)
+        assert page.row(name) == ["number", percent(loss)]
+        medians = (np.median(each) for each in (values, release[:, j]))
+        assert page.row(name, 2)[3] == " \N{RIGHTWARDS ARROW} ".join(map(three_digits, medians))
+        assert page.row(name, 3) == [percent(near[j]), percent(ranks[j])]
+    change = correlation_change(PATIENTS, release).mean
+    assert f"the mean change is {change:.3f}" in "".join(page.text)
 
 
 @pytest.mark.slow
@@ -195,46 +187,21 @@ def test_page_refers_to_nothing_outside(path, searched, release):
 
 
 @pytest.mark.slow
-def test_no_original_record_is_in_it(path):
-    table = 10_000_000 + rng.randint(80_000_000, size=(60, 3))
-    table[0] = [123_456_789, 987_654_321, 555_666_777]
-    aggregator = MicroAggregator(k=4)
-    make_report(aggregator, table, aggregator.fit_transform(table)).save(path)
-    html = path.read_text(encoding="utf-8")
-    for value in np.unique(table):
-        # Not with separators, nor in millions with all but the last digits.
-        assert str(value) not in html
-        assert f"{value:,}" not in html
-        assert f"{value / 1e6:.3f}" not in html
+def test_page_and_document_say_that_they_are_confidential(report):
+    words = "Confidential. It contains exact figures of the original; publish the release card"
+    page = Reader(report.to_html())
+    text = [part for part in page.text if part.strip()]
+    # After the title of the window, it is the first line.
+    assert text[1].startswith(words)
+    assert report.to_dict()["confidential"].startswith(words)
 
 
-@pytest.mark.slow
-def test_extreme_values_leave_no_mark_on_the_pictures(report, searched, release):
-    def pictures(report):
-        html = report.to_html()
-        # Which of them are also on the first page depends on the losses, as the steps of these do.
-        found = re.findall(r"<svg [^>]*><g.*?</svg>", html, flags=re.DOTALL)
-        return [one for one in found if "over the time of the search" not in one]
-
-    extreme = PATIENTS.copy()
-    for name in extreme:
-        extreme.loc[PATIENTS[name].idxmax(), name] *= 50
-        extreme.loc[PATIENTS[name].idxmin(), name] -= 5000
-    drawn = pictures(report)
-    assert len(drawn) == 4
-    assert pictures(make_report(searched, extreme, release)) == drawn
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("no_pictures")
-@pytest.mark.parametrize("k", [1, 2])
-def test_no_record_is_drawn_for_small_k(path, k):
+def test_k_of_1_has_no_groups_to_draw(path):
     table = PATIENTS.to_numpy(dtype=float)
-    aggregator = MicroAggregator(k=k)
+    aggregator = MicroAggregator(k=1)
     make_report(aggregator, table, aggregator.fit_transform(table)).save(path)
-    html = path.read_text(encoding="utf-8")
-    assert ("Groups of the release" in html) == (k > 1)
-    assert "counts of at least 3 records" in html
+    assert "Groups of the release" not in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -264,13 +231,11 @@ def test_kaim(path):
     assert page.row("Information loss")[0] == percent(kaim.information_loss_)
     losses = generalization_loss(WARDS, release, hierarchies=hierarchies, level="cell").mean(axis=0)
     for name, loss in zip(WARDS, losses, strict=True):
-        assert page.row(name) == [percent(loss)]
+        assert page.row(name)[1] == percent(loss)
     assert page.row("Hierarchies") == ["given for ward"]
     assert page.row("hierarchies") == ["given for ward"]
-    assert page.row("Unique rows")[1] == f"original: {whole_percent(uniqueness(WARDS))}"
-    assert page.row("Missing in the original")[0].startswith(
-        whole_percent(kaim.value_missing_rate_)
-    )
+    assert page.row("Unique rows")[1] == f"original: {percent(uniqueness(WARDS))}"
+    assert page.row("Missing in the original")[0].startswith(percent(kaim.value_missing_rate_))
     assert "secret ward" not in text
     assert "the values are what these records have in common, or more general" in text
     assert "Linked" not in text
@@ -288,7 +253,7 @@ def test_kaim_with_numbers(path):
     page = read(path)
     intervals = KAIM(k=4, weights=[1, 2, 1], random_state=0).fit_transform(WARDS)
     loss = generalization_loss(WARDS, intervals, level="cell").mean(axis=0)[0]
-    assert page.row("age") == [percent(loss)]
+    assert page.row("age")[:2] == ["number", percent(loss)]
     assert page.row("Column weights") == ["[1, 2, 1]"]
     assert page.tags.count("svg") == 3 + 3 + 1  # three of them on the first page, too; groups
 
@@ -324,9 +289,8 @@ def test_first_page(path, searched, release):
         name: information_loss(values[:, [j]], searched.labels_) for j, name in enumerate(PATIENTS)
     }
     [row] = page.row("Highest losses")
-    shown = {part.split()[0]: in_percent(part.split()[1]) for part in row.split(", ")}
-    assert shown == pytest.approx({name: 100 * loss for name, loss in losses.items()}, abs=0.3)
-    assert [*shown.values()] == sorted(shown.values(), reverse=True)
+    highest = sorted(losses, key=lambda name: -losses[name])
+    assert row == ", ".join(f"{name} {percent(losses[name])}" for name in highest)
     assert page.row("Sensitive") == ["No sensitive column was examined."]
 
 

@@ -132,7 +132,7 @@ def reports(tmp_path_factory, small_attacks):
     search = IteratedLocalSearch(max_iter=30)
     aggregator = MicroAggregator(k=3, refiner=search, random_state=0)
     release = aggregator.fit_transform(table)
-    formula = f"`cost in $ or $` ~ `{long_name}` + `<script>throw 1</script>`"
+    formula = f"Q('cost in $ or $') ~ {long_name} + Q('<script>throw 1</script>')"
     title = f"Report on {long_name}"
     report = make_report(aggregator, table, release, title=title, analysis=formula)
     numbers = report.save(folder / "numbers.html")
@@ -158,7 +158,12 @@ def _on_a_table(folder):
         k=4, drop="name", sensitive="diagnosis", categorical=["code"], privacy=LDiversity(2)
     )
     release = aggregator.fit_transform(table)
-    return make_report(aggregator, table, release, certificate=0.1).save(folder / "mixed.html")
+    settings = {"certificate": 0.1, "analysis": "income ~ age * C(ward) + smoker"}
+    scenario = {"recipient": "University of Bonn", "reasons": {"age": "known to neighbors"}}
+    long = make_report(aggregator, table, release, **settings, scenario=scenario)
+    long.save(folder / "long.html")
+    long.card().save(folder / "card.html")
+    return make_report(aggregator, table, release, **settings).save(folder / "mixed.html")
 
 
 def _on_sensitive(long_name, folder):
@@ -206,10 +211,9 @@ def test_no_wider_than_the_screen(seen, name, width):
     page = seen[f"{name} {width}"]
     assert page["width"] == width
     assert page["beyond"] == []
-    # Columns, at most three of them on the first page again, groups and search; of categories,
-    # neither a search nor a certificate is drawn.
+    # Columns, at most three of them on the first page again, groups, search and certificate.
     n_pictures = {"numbers": 3 + 3 + 2, "generalized": 2 + 2 + 1, "sensitive": 2 + 2 + 1}
-    assert page["pictures"] == (n_pictures | {"mixed": 6 + 3 + 1})[name]
+    assert page["pictures"] == (n_pictures | {"mixed": 6 + 3 + 2})[name]
 
 
 @in_one_case("name", NAMES)
@@ -221,6 +225,18 @@ def test_what_introduces_a_table_is_on_its_page(seen):
     on_pages = {name: seen[f"{name} on pages"] for name in NAMES}
     assert min(page["pages"] for page in on_pages.values()) >= 3
     assert {name: page["torn"] for name, page in on_pages.items()} == {name: [] for name in NAMES}
+
+
+def n_pages(paper):
+    return len(re.findall(rb"/Type /Page\b", paper.read_bytes()))
+
+
+def test_six_columns_take_seven_pages_at_most_and_a_card_takes_one(reports, tmp_path):
+    for name, most in (("long", 7), ("card", 1)):
+        page = reports["mixed"].with_name(f"{name}.html")
+        paper = tmp_path / f"{page.stem}.pdf"
+        run_browser(tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={paper}", page.as_uri())
+        assert 1 <= n_pages(paper) <= most
 
 
 def test_paper_is_a4(reports, tmp_path):

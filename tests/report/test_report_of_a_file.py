@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from importlib.resources import files
 
 import jsonschema
 import numpy as np
@@ -13,14 +12,18 @@ from marks import in_one_case
 from tables.pages import Reader
 
 from sk_microagg import TableAggregator
+from sk_microagg._utils._formatting import percent
 from sk_microagg.cli import main
 from sk_microagg.metrics import joint_anonymity, population_risk
 from sk_microagg.privacy import Dominance, LDiversity, PPercent
 from sk_microagg.release import ReleaseRequest, release_file
 from sk_microagg.release._release import Progress
-from sk_microagg.report import make_report
+from sk_microagg.report import make_report, report_schema
 
-pytestmark = pytest.mark.usefixtures("few_steps", "facts_only")
+pytestmark = [
+    pytest.mark.usefixtures("few_steps", "facts_only"),
+    pytest.mark.filterwarnings("ignore:Most weights", "ignore:With a weight, groups"),
+]
 
 K = 4
 RNG = np.random.default_rng(0)
@@ -63,8 +66,7 @@ def documented(tmp_path, years, release):
         settings = {**COLUMNS, "k": K, "report": path, **settings}
         release(years[2], tmp_path / "out.csv", **settings)
         found = json.loads(path.read_text(encoding="utf-8"))
-        schema = files("sk_microagg.report") / "schema.json"
-        jsonschema.validate(found, json.loads(schema.read_text(encoding="utf-8")))
+        jsonschema.validate(found, report_schema())
         return found
 
     return documented
@@ -75,8 +77,8 @@ def documented(tmp_path, years, release):
     [
         ({"scenario": {"reasons": {"aeg": "known"}}}, "unknown_column", "mean 'age'"),
         ({"scenario": {"threshold": 2}}, "bad_scenario", "threshold=2"),
-        ({"analysis": ["income ~ aeg"]}, "unknown_column", "'aeg'"),
-        ({"analysis": ["illness ~ age"]}, "no_number", "'illness', which must hold numbers"),
+        ({"analysis": ["income ~ aeg"]}, "bad_formula", "'aeg'"),
+        ({"analysis": ["illness ~ age"]}, "bad_formula", "'illness', which must hold numbers"),
         ({"analysis": ["income ~ age"], "release": "generalized"}, "not_for_method", "analysis"),
         ({"earlier": [(PEOPLE[["age", "income"]], ["x"] * 80)]}, "bad_input", "nobody of unit"),
         ({"earlier": [(PEOPLE[["age", "income"]], [1] * 79)]}, "bad_input", "each row"),
@@ -126,11 +128,12 @@ def test_earlier_releases_of_the_command_line(years, tmp_path, capsys):
     arguments += ["--quasi-identifiers", "age,income", "--sensitive", "illness,salary,town,w"]
     arguments += ["--report", report, "--earlier", old, released]
     assert main([*map(str, arguments)]) == 0
+    capsys.readouterr()
     found = json.loads(report.read_text(encoding="utf-8"))
     tables = [pd.read_csv(path)[["age", "income"]] for path in (output, released)]
     level = joint_anonymity(tables, [pd.read_csv(path)["id"] for path in (new, old)])
     assert level < K
-    assert found["protection"]["joint_anonymity"] == {"releases": 2, "people": None}
+    assert found["protection"]["joint_anonymity"] == {"releases": 2, "people": level}
     [verdict] = [each for each in found["verdicts"] if "earlier releases" in each["text"]]
     assert verdict["state"] == "broken"
     assert "--earlier old.csv 'old release.csv'" in found["reproduction"]["code"]
@@ -166,20 +169,22 @@ def test_weights_and_amounts(documented, years, tmp_path):
     for name in ("prosecutor", "journalist", "marketer"):
         risk = getattr(population_risk(known, weights), name)
         for figure in ("largest", "mean"):
-            told = found["risk"]["after"][name][figure]
-            assert 0 <= told - getattr(risk, figure) < 0.01 + 1e-9
+            told = found["risk"]["after"][name][figure]["value"]
+            assert told == pytest.approx(getattr(risk, figure))
     after = found["risk"]["after"]
-    assert after["journalist"]["largest"] < after["prosecutor"]["largest"]
+    assert after["journalist"]["largest"]["value"] < after["prosecutor"]["largest"]["value"]
     roles = {column["name"]: (column["role"], column["technique"]) for column in found["columns"]}
-    assert roles["w"] == ("weight", "mean of the group")
+    assert roles["w"] == ("weight", "released unchanged")
     assert roles["age"] == ("quasi-identifier", "weighted mean of the group")
+    assert found["method"]["Weights"].startswith("Sampling weights are released unchanged. ")
     assert "sums of weight × value stay as they are" in found["method"]["Weights"]
     texts = [verdict["text"] for verdict in found["verdicts"]]
     assert any(
-        re.fullmatch(r"Column 'income': .* at most 0\.\d+ of .*; 0\.5 demanded\.", t) for t in texts
+        re.fullmatch(r"Column 'income': .* at most 0\.\d\d+ of .*; 0\.5 demanded\.", t)
+        for t in texts
     )
     assert any(
-        re.match(r"Sensitive column 'salary': .* at least \d+%; 2% demanded\.", t) for t in texts
+        re.match(r"Sensitive column 'salary': .* at least [\d.]+%; 2% demanded\.", t) for t in texts
     )
     assert not any("Dominance" in text or "PPercent" in text for text in texts)
     held = {one["name"]: one["holds"] for one in found["protection"]["constraints"]}
@@ -187,6 +192,14 @@ def test_weights_and_amounts(documented, years, tmp_path):
         "dominance (at most 0.5) of the column 'income'": True,
         "p percent (off by at least 2%) of the sensitive column 'salary'": True,
     }
+
+
+@pytest.mark.slow
+def test_mean_weights_in_a_report(documented):
+    found = documented(weight="w", weight_release="mean")
+    roles = {column["name"]: (column["role"], column["technique"]) for column in found["columns"]}
+    assert roles["w"] == ("weight", "mean of the group")
+    assert found["method"]["Weights"].endswith("released unchanged, these sums change.")
 
 
 @pytest.mark.slow
@@ -227,9 +240,8 @@ def test_risks_in_the_population_are_on_the_page_without_a_scenario():
     risk = population_risk(weighted.fit_transform(PEOPLE)[["age", "income", "town"]], PEOPLE["w"])
     page = Reader(make_report(weighted, PEOPLE, weighted.fit_transform(PEOPLE)).to_html())
     shown, about = page.row("Journalist")
-    percents = float(shown.removeprefix("at most ").removesuffix("%"))
-    assert 0 <= percents / 100 - risk.journalist.largest < 0.01 + 1e-9
-    assert "In the mean: at most " in about
+    assert shown == percent(risk.journalist.largest)
+    assert f"In the mean: {percent(risk.journalist.mean)}." in about
     page = Reader(make_report(plain, PEOPLE, plain.fit_transform(PEOPLE)).to_html())
     assert not any(row[:1] == ["Journalist"] for row in page.rows)
 
@@ -241,14 +253,14 @@ def test_earlier_releases_in_python():
     others = release[["income", "age"]].sample(frac=1.0, random_state=0)
     for earlier, people in (
         ([(others, PEOPLE["id"][others.index])], K),
-        ([(PEOPLE, PEOPLE["id"])], None),
+        ([(PEOPLE, PEOPLE["id"])], 1),
         ([(release[["age", "income"]].to_numpy(), PEOPLE["id"].astype(str))], K),
     ):
         found = make_report(aggregator, PEOPLE, release, earlier=earlier).to_dict()
         assert found["protection"]["joint_anonymity"] == {"releases": 2, "people": people}
         [told] = [each for each in found["verdicts"] if "all 2 releases" in each["text"]]
         assert (told["state"] == "broken") is told["text"].startswith("Not 4-anonymous")
-        assert (told["state"] == "broken") is (people is None)
+        assert (told["state"] == "broken") is (people < K)
     without = TableAggregator(k=K, refiner=None, drop=["id"]).fit(PEOPLE)
     release = without.fit_transform(PEOPLE)
     with pytest.raises(ValueError, match=r"^earlier needs unit"):
@@ -268,3 +280,100 @@ def test_columns_without_a_value_are_listed(write, tmp_path, release):
         assert [*columns] == ["age", "town", "room"]
         assert columns["room"]["role"] == columns["age"]["role"]
         assert columns["room"]["technique"] == "none: all cells are missing"
+
+
+@pytest.mark.parametrize("name", ["self", "other", "*", "a b", ""])
+def test_a_column_of_any_name_in_an_analysis(tmp_path, name):
+    """A name is text, and no keyword of a function."""
+    path, report = tmp_path / "in.csv", tmp_path / "report.json"
+    PEOPLE.rename(columns={"salary": name}).to_csv(path, index=False)
+    settings = {**COLUMNS, "sensitive": ["illness", name], "k": K, "analysis": ["income ~ age"]}
+    release_file(path, tmp_path / "out.csv", report=report, progress=Progress(), **settings)
+    assert "income ~ age" in report.read_text()
+
+
+@pytest.mark.parametrize("output", ["out.csv", "-"])
+def test_a_report_that_fails_leaves_no_release(tmp_path, years, monkeypatch, capsys, output):
+    def fail(*arguments, **about):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("sk_microagg.report.make_report", fail)
+    output = output if output == "-" else tmp_path / output
+    report = tmp_path / "report.json"
+    with pytest.raises(RuntimeError, match="a bug"):
+        release_file(years[2], output, k=K, report=report, progress=Progress(), **COLUMNS)
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr().out == ""
+
+
+def test_a_report_that_fails_leaves_no_release_of_a_series(tmp_path, years, monkeypatch):
+    def fail(*arguments, **about):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("sk_microagg.report.make_report", fail)
+    columns = {"quasi_identifiers": ["age", "income"], "unit": "id", "k": K}
+    files = {"series": tmp_path / "state", "report": tmp_path / "report.json"}
+    files |= {"series_begin": True, "progress": Progress()}
+    with pytest.raises(RuntimeError, match="a bug"):
+        release_file(years[2], tmp_path / "out.csv", **files, **columns)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_people_who_are_alone_in_all_releases_are_warned_of(years, tmp_path, capsys):
+    """Each of the releases is 4-anonymous; the summary, its JSON and warnings say what both are."""
+    old, released, new = years
+    arguments = ["anonymize", new, tmp_path / "out.csv", "-k", K, "--unit", "id", "--force"]
+    arguments += ["-q", "age,income", "--sensitive", "illness,salary,town,w", "--refiner", "none"]
+    arguments += ["--earlier", old, released]
+    warning = "sk-microagg: warning: together with the earlier releases, only "
+
+    def run(*more):
+        assert main([*map(str, (*arguments, *more))]) == 0
+        return capsys.readouterr()
+
+    printed = run()
+    level = int(re.search(r"joint anonymity   (\d)  \(people who share their", printed.out)[1])
+    assert level < K <= int(re.search(r"anonymity level   (\d+)", printed.out)[1])
+    assert warning + f"{level} " in printed.err
+    assert "Use --series from the first release on" in printed.err
+    quiet = run("--quiet")
+    assert warning in quiet.err
+    assert quiet.out == ""
+    in_json = run("--json")
+    assert json.loads(in_json.out.splitlines()[-1])["joint_anonymity"] == level
+    assert "joint_anonymity" in {json.loads(line)["code"] for line in in_json.err.splitlines()}
+    # The same release once more tells nothing new.
+    same = [*arguments[:-2], new, tmp_path / "same.csv"]
+    assert main([*map(str, ["anonymize", new, tmp_path / "same.csv", *arguments[3:-3]])]) == 0
+    capsys.readouterr()
+    assert main([*map(str, same)]) == 0
+    assert warning not in capsys.readouterr().err
+
+
+def test_a_reason_for_a_column_without_values(tmp_path):
+    """The column is there, and has nothing that a reason could be for."""
+    path = tmp_path / "in.csv"
+    PEOPLE.assign(note="").to_csv(path, index=False)
+    settings = {**COLUMNS, "quasi_identifiers": ["age", "note"], "progress": Progress()}
+    settings |= {"report": tmp_path / "r.html", "scenario": {"reasons": {"note": "for later"}}}
+    with pytest.raises(ValueError, match="has a reason for 'note', whose values are all missing"):
+        release_file(path, tmp_path / "out.csv", k=K, **settings)
+
+
+def test_who_knows_only_the_population_finds_one_of_it(tmp_path):
+    """Who has many rows of a group is found by those who know who is in the sample, not by others.
+
+    With weights, people of a register are many times those of the sample, with and without units.
+    """
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(60), rng.integers(1, 4, 60))
+    frame = pd.DataFrame({"id": people, "age": rng.normal(50, 9, 60).round()[people]})
+    frame.assign(w=40.0).to_csv(tmp_path / "in.csv", index=False)
+    settings = {"quasi_identifiers": ["age"], "weight": "w", "k": K, "unit": "id"}
+    settings |= {"scenario": {}, "report": tmp_path / "r.json", "progress": Progress()}
+    release_file(tmp_path / "in.csv", tmp_path / "out.csv", **settings)
+    after = json.loads((tmp_path / "r.json").read_text())["risk"]["after"]
+    assert after["prosecutor"]["largest"]["value"] > 0.25
+    for name in ("journalist", "marketer"):
+        assert after[name]["largest"]["value"] < 0.05
+        assert after[name]["mean"]["value"] < 0.05

@@ -12,7 +12,7 @@ from tables.pages import Reader
 from tables.patients import draw
 
 from sk_microagg import MicroAggregator, TableAggregator
-from sk_microagg._utils._formatting import bound_in_words, whole_percent
+from sk_microagg._utils._formatting import percent
 from sk_microagg.cli import main
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import (
@@ -60,18 +60,6 @@ def html(table, aggregator, release):
     return make_report(aggregator, table, release).to_html()
 
 
-def is_rounded_up(text, loss, largest_step=0.005):
-    """Whether a loss is told in steps of what a wrong guess changes, and not below."""
-    return -0.0005 <= told(text.removeprefix("at most ")) - loss <= largest_step
-
-
-def told(text):
-    """A share in percent; 0 for a few of 150 records, all for all but a few."""
-    if "records" in text:
-        return float("but" in text)
-    return float(text.removesuffix("%")) / 100
-
-
 @pytest.mark.slow
 def test_facts(html, aggregator, table, release):
     page = Reader(html)
@@ -80,19 +68,15 @@ def test_facts(html, aggregator, table, release):
     assert page.row("Unchanged") == ["1 column: diagnosis"]
     assert page.row("Dropped") == ["1 column: name"]
     assert page.row("k achieved") == [str(anonymity_level(release[NAMES])), "requested: 4"]
-    loss = page.row("Information loss")[0]
-    assert loss.startswith("at most ")
-    assert is_rounded_up(loss, aggregator.information_loss_, 0.25)
+    assert page.row("Information loss")[0] == percent(aggregator.information_loss_)
     text = "".join(page.text)
     assert "age (quasi-identifier): mean of the group" in text
     assert "ward (quasi-identifier): most frequent value of the group" in text
     linkage = record_linkage(
         table[NAMES].astype({"code": "category"}), release[NAMES].astype({"code": "category"})
     )
-    # Where lines are, nobody knows: they are 20 records apart.
-    assert 0 <= told(page.row("Linked to the right row")[0]) - linkage.linked <= 2 * 20 / 150
-    expected = told(page.row("Expected re-identifications")[0])
-    assert linkage.expected_matches - 0.005 <= expected <= linkage.expected_if_linked + 0.005
+    assert page.row("Linked to the right row")[0] == percent(linkage.linked)
+    assert page.row("Expected re-identifications")[0] == percent(linkage.expected_matches)
     assert "every group has at least 2 different values" in "".join(page.text)
     assert "the averages and most frequent values of these records" in "".join(page.text)
 
@@ -101,25 +85,17 @@ def test_facts(html, aggregator, table, release):
 def test_facts_of_columns(html, table, aggregator, release):
     page = Reader(html)
 
-    def shown(share):
-        return bound_in_words(share, 150, 4) or whole_percent(share)
-
     kinds = ["number", "number", "category", "date", "category", "boolean"]
     frames = [frame[NAMES].astype({"code": "category"}) for frame in (table, release)]
     near, ranks = interval_disclosure(*frames), rank_disclosure(*frames)
     for name, kind, close, ranked in zip(NAMES, kinds, near, ranks, strict=True):
-        treated_as, loss, before, after = page.row(name)
+        treated_as, loss, _, before, after = page.row(name)
         assert treated_as == kind
-        is_line = kind in ("number", "date")
-        assert is_rounded_up(loss, aggregator.column_losses_[name], 0.005 if is_line else 1)
-        assert abs(told(before) - table[name].isna().mean()) <= 10 / 150 + 0.03
-        assert after == shown(release[name].isna().mean())
-        known = table[name].notna().mean()
-        if is_line:  # after a mean and a deviation
-            assert page.row(name, 3) == [shown(known * close), shown(known * ranked)]
-        else:
-            for text, share in zip(page.row(name, 2), (close, ranked), strict=True):
-                assert -0.005 <= told(text) - known * share <= 2 * 20 / 150
+        assert loss == percent(aggregator.column_losses_[name])
+        assert before == percent(table[name].isna().mean())
+        assert after == percent(release[name].isna().mean())
+        n_before = 3 if kind in ("number", "date") else 2  # after a mean
+        assert page.row(name, n_before) == [percent(close), percent(ranked)]
 
 
 @pytest.mark.slow
@@ -156,7 +132,7 @@ def test_names_that_a_list_would_hide(path, table):
     assert page.row("Anonymized") == [f"6 columns: {', '.join(short)}"]
     assert page.row("Dropped") == ["1 column: 'Name, first'"]
     assert page.row("Unchanged") == ["1 column: 'Diagnosis, main'"]
-    assert page.row("ordinal") == ["given for 'Height, cm'"]
+    assert page.row("ordinal")[0].startswith("{'Height, cm': [")
     assert page.row("''")[0] == "number"
     assert page.row("Attribute, ''")
     assert "'', before and after" in page.labels
@@ -171,30 +147,17 @@ def test_pictures(html):
 
 
 @pytest.mark.slow
-def test_no_value_of_few_records_is_shown(html, table):
-    assert "Cardiology" in html
-    for secret in ("Quarantine", "person 7", "I21", str(table["income"].max())):
-        assert secret not in html
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("drawn")
-def test_orders_and_hierarchies_are_not_shown(path):
+def test_orders_are_written_and_hierarchies_are_not(path):
     X = draw()[["ward", "code"]].fillna("Surgery")
     tree = Hierarchy.from_nested({"house": ["Cardiology", "Surgery", "Oncology", "Quarantine"]})
-    aggregator = TableAggregator(
-        k=4, hierarchies={"ward": tree}, ordinal={"code": [10, 20, 31337, 99]}
-    )
+    aggregator = TableAggregator(k=4, hierarchies={"ward": tree}, ordinal={"code": [10, 20, 99]})
     make_report(aggregator, X, aggregator.fit_transform(X)).save(path)
-    html = path.read_text(encoding="utf-8")
-    assert "Quarantine" not in html
-    assert "31337" not in html
     page = read(path)
-    assert page.row("ordinal") == ["given for code"]
+    assert page.row("ordinal") == ["{'code': [10, 20, 99]}"]
     assert page.row("Hierarchies") == ["given for ward"]
     assert page.row("ward")[0] == "hierarchy"
     assert page.row("code")[0] == "ordinal"
-    arguments = "k=4, ordinal=ordinal, hierarchies=hierarchies,"
+    arguments = "k=4, ordinal={'code': [10, 20, 99]}, hierarchies=hierarchies,"
     assert f"release = TableAggregator( {arguments} ).fit_transform(X)" in "".join(page.text)
 
 
@@ -243,11 +206,11 @@ def test_numbers_with_missing_values(path):
     release = aggregator.fit_transform(X)
     make_report(aggregator, X, release).save(path)
     page = read(path)
-    assert page.row("Missing in the original") == ["8% of the cells, in 25% of the records"]
+    assert page.row("Missing in the original") == ["8.44% of the cells, in 25.3% of the records"]
     assert page.row("a")[0] == "number"
-    assert page.row("a")[2:] == ["25%", whole_percent(np.isnan(release[:, 0]).mean())]
+    assert page.row("a")[3:] == ["25.3%", percent(np.isnan(release[:, 0]).mean())]
     linkage = record_linkage(X, release)
-    assert page.row("Linked to the right row")[0] == whole_percent(linkage.linked)
+    assert page.row("Linked to the right row")[0] == percent(linkage.linked)
     assert "Groups of the release" in page.labels
 
 

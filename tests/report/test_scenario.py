@@ -8,7 +8,7 @@ from marks import in_one_case
 
 from sk_microagg import MicroAggregator
 from sk_microagg.report import Scenario, make_report
-from sk_microagg.report._scenario import IdentityRisks
+from sk_microagg.report._risks import measure_identity_risks
 
 pytestmark = pytest.mark.usefixtures("facts_only")
 
@@ -39,7 +39,7 @@ def test_files(tmp_path):
     path.write_text(TOML, encoding="utf-8")
     scenario = Scenario.read(path)
     assert scenario.reasons == {"age": "known to neighbors"}
-    assert scenario.as_dict()["review_date"] == "2027-06-30"
+    assert scenario.facts().review_date == "2027-06-30"
     other = tmp_path / "scenario.JSON"
     given = {"recipient": "University of Bonn", "threshold": 0.2}
     other.write_text(json.dumps(given), encoding="utf-8")
@@ -78,7 +78,7 @@ def test_twelve_people_are_enough_for_the_usual_threshold(by_k):
         found = make_report(aggregator, X, release, scenario={"recipient": "all"}).to_dict()
         assert found["risk"]["is_acceptable"] is is_acceptable
         assert found["scenario"]["threshold"] == 0.09
-        assert found["risk"]["after"]["prosecutor"]["largest"] == np.ceil(1000 / k) / 1000
+        assert found["risk"]["after"]["prosecutor"]["largest"]["value"] == 1 / k
         state, text = found["verdicts"][-1].values()
         assert state == ("holds" if is_acceptable else "broken")
         assert "threshold of 9%" in text
@@ -104,18 +104,18 @@ def test_columns_have_roles_techniques_and_reasons(by_k):
     assert "in registers" in report.to_html()
 
 
-def test_risks_of_a_few_people_are_not_told_before():
+def test_risks_before_are_those_of_equal_records():
     classes = np.repeat([0, 1, 2], [2, 6, 8])
-    hidden = IdentityRisks.measure(classes, None, None, fewest=5)
-    assert hidden.risks["prosecutor"]["largest"] == 1
-    assert IdentityRisks.measure(classes, None, None).risks["prosecutor"]["largest"] == 0.5
-    assert hidden.risks["marketer"]["mean"] == np.ceil(100 * 3 / 16) / 100
+    risks = measure_identity_risks(classes, None, None)
+    assert risks.prosecutor.largest.text == "50.0%"
+    assert risks.marketer.mean.value == pytest.approx(3 / 16)
 
 
 def test_a_register_of_the_population_lowers_risks_and_one_person_raises_them():
     classes = np.repeat([0, 1], 10)
-    risks = IdentityRisks.measure(classes, np.full(20, 50.0), None)
-    assert risks.risks["journalist"]["largest"] < risks.risks["prosecutor"]["largest"] == 0.1
-    raised = IdentityRisks.measure(classes, None, np.arange(20), least=0.305)
-    assert raised.risks["journalist"]["largest"] == 0.31
+    risks = measure_identity_risks(classes, np.full(20, 50.0), None)
+    assert risks.journalist.largest.value < risks.prosecutor.largest.value == 0.1
+    raised = measure_identity_risks(classes, None, np.arange(20), least=0.305)
+    assert raised.journalist.largest.value == 0.305
     assert not raised.is_acceptable(0.3)
+    assert raised.is_acceptable(0.305)

@@ -1,24 +1,20 @@
-"""A report shows no share that stands for fewer than k records, and lists all columns."""
-
-import re
+"""Shares of a report are exact, and it lists all columns."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from tables.pages import Reader
 
-from sk_microagg import KAIM, MicroAggregator
-from sk_microagg._utils._formatting import at_most, percent, whole_percent
+from sk_microagg import KAIM, MicroAggregator, TableAggregator
+from sk_microagg._utils._formatting import in_records, percent
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import homogeneity, interval_disclosure, rank_disclosure, record_linkage
 from sk_microagg.metrics import uniqueness as share_of_unique_rows
-from sk_microagg.plotting._distributions import compare_columns
-from sk_microagg.report import _facts, make_report
+from sk_microagg.report import make_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_steps", "facts_only")]
 
 K, N = 5, 60
-FEW, NEARLY_ALL = f"fewer than {K} records", f"all but fewer than {K} records"
 MARK = "\N{CHECK MARK}"
 
 
@@ -42,27 +38,14 @@ def table(n_unique):
     return X
 
 
-@pytest.mark.parametrize(
-    ("n_unique", "shown"),
-    [(0, "0%"), (2, FEW), (4, FEW), (6, "10%"), (54, "90%"), (60, "100%")],
-)
-def test_unique_rows(report, n_unique, shown):
-    page = report(table(n_unique), MicroAggregator(K))
+@pytest.mark.parametrize("n_unique", [0, 2, 6, 54, 58, 60])
+@pytest.mark.parametrize("estimator", [MicroAggregator(K), KAIM(K, random_state=0)])
+def test_unique_rows(report, n_unique, estimator):
+    page = report(table(n_unique), estimator)
+    shown = f"{n_unique} of {N} records ({percent(n_unique / N)})"
     assert page.row("Unique rows, original")[0] == shown
-
-
-def test_nearly_all_rows_are_unique(report):
-    page = report(table(58), MicroAggregator(K))
-    assert page.row("Unique rows, original")[0] == NEARLY_ALL
-    page = report(table(58), KAIM(K, random_state=0))
-    assert page.row("Unique rows")[1] == f"original: {NEARLY_ALL}"
-
-
-def shown(share):
-    count = round(share * N)
-    if 0 < count < K:
-        return FEW
-    return NEARLY_ALL if 0 < N - count < K else whole_percent(share)
+    if isinstance(estimator, KAIM):
+        assert page.row("Unique rows")[1] == f"original: {percent(n_unique / N)}"
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -74,138 +57,68 @@ def test_linkage_and_disclosure(report, seed, noise):
     release = aggregator.fit_transform(X)
     page = report(X, aggregator, release)
     linkage = record_linkage(X, release)
-    linked = page.row("Linked to the right row")[0]
-    assert linked == shown(linkage.linked)
-    expected = whole_percent(linkage.expected_matches)
-    if linked in (FEW, NEARLY_ALL):
-        expected = at_most(linkage.expected_if_linked)
-    assert page.row("Expected re-identifications")[0] == expected
-    assert page.row("Expected re-identifications", 2)[0] == expected
+    assert page.row("Linked to the right row")[0] == percent(linkage.linked)
+    for n in (1, 2):
+        shown = page.row("Expected re-identifications", n)[0]
+        assert shown == percent(linkage.expected_matches)
     near, ranks = interval_disclosure(X, release), rank_disclosure(X, release)
     for j in range(2):
-        assert page.row(f"x{j}", 3) == [shown(near[j]), shown(ranks[j])]
+        assert page.row(f"x{j}", 3) == [percent(near[j]), percent(ranks[j])]
 
 
-@pytest.mark.parametrize(
-    ("k", "bound", "known"),
-    [(3, "at most 34%", "33%"), (6, "at most 17%", "17%"), (150, "<1%", "<1%")],
-)
-def test_whole_percents(report, k, bound, known):
-    # Rows that occur k times: the bounds are as small as they can be, and rounded up.
+@pytest.mark.parametrize(("k", "known"), [(3, "33.3%"), (6, "16.7%"), (150, "0.667%")])
+def test_the_largest_risk(report, k, known):
+    # Rows that occur k times: the bounds are as small as they can be.
     X = np.repeat(np.random.default_rng(0).normal(size=(4, 2)), k, axis=0)
     page = report(X, MicroAggregator(k, refiner=None))
-    assert page.row("Expected re-identifications")[1] == f"{bound} (1 in {k})"
-    assert page.row("Expected re-identifications", 2)[1].endswith(f"k-anonymity allows {bound}.")
+    assert page.row("Expected re-identifications")[1] == f"at most {known} (1 in {k})"
+    assert page.row("Expected re-identifications", 2)[1].endswith(f"allows at most {known}.")
     assert page.row("The same, if the row is known")[0] == known
-    assert page.row("Identity, one to one")[:2] == [known, whole_percent(1 / len(X))]
+    assert page.row("Identity, one to one")[:2] == [known, percent(1 / len(X))]
 
 
-def test_a_bound_has_no_bar(tmp_path):
-    X = np.random.default_rng(2).normal(size=(30, 2))
-    aggregator = MicroAggregator(10)
-    path = make_report(aggregator, X, aggregator.fit_transform(X)).save(tmp_path / "report.html")
-    html = path.read_text(encoding="utf-8")
-    bounds = re.findall(r"<td[^>]*>(?:fewer|all but).*?</td>", html)
-    assert bounds
-    assert not any("bar" in cell for cell in bounds)
-
-
-@pytest.mark.parametrize(
-    ("n_missing", "shown"),
-    [
-        (0, "0% of the cells, in 0% of the records"),
-        (1, f"cells in {FEW}"),
-        (4, f"cells in {FEW}"),
-        (6, "5% of the cells, in 10% of the records"),
-        (58, f"48% of the cells, in {NEARLY_ALL}"),
-    ],
-)
-def test_missing_values(report, n_missing, shown):
+@pytest.mark.parametrize("n_missing", [0, 1, 6, 58])
+def test_missing_values(report, n_missing):
     X = pd.DataFrame(np.random.default_rng(0).integers(0, 9, size=(N, 2)), columns=["a", "b"])
     X["a"] = X["a"].where(np.arange(N) >= n_missing)
-    page = report(X, KAIM(K, random_state=0))
-    assert page.row("Missing in the original") == [shown]
+    for estimator in (KAIM(K, random_state=0), TableAggregator(K, refiner=None)):
+        page = report(X, estimator)
+        cells, records = percent(n_missing / (2 * N)), percent(n_missing / N)
+        words = f"{cells} of the cells, in {records} of the records"
+        assert page.row("Missing in the original") == [words]
+        assert page.row("a")[3:4] == ([records] if n_missing else [])
 
 
-def test_records_without_any_value(report):
-    X = np.random.default_rng(0).integers(0, 9, size=(N, 2)).astype(object)
-    X[3:] = None
-    page = report(X, KAIM(K, random_state=0))
-    assert page.row("Missing in the original") == [f"cells in {NEARLY_ALL}"]
-
-
-@pytest.mark.usefixtures("drawn")
-@pytest.mark.parametrize(("n_missing", "words"), [(0, None), (1, FEW), (4, FEW), (6, "10%")])
-def test_missing_values_in_a_picture(report, n_missing, words):
-    X = np.random.default_rng(0).normal(size=(N, 1))
-    X[:n_missing] = np.nan
-    page = report(X, KAIM(K, output="midpoint", random_state=0))
-    found = re.search(r"missing: (.*?) before", " ".join(page.text))
-    assert (found and found[1]) == words
-
-
-@pytest.mark.parametrize("n_missing", [1, 4, 6])
-def test_bins_do_not_disclose_how_few_values_are_missing(n_missing):
-    X = np.random.default_rng(0).normal(size=(N, 1))
-    release = X.round()
-    X[:n_missing] = np.nan
-    (column,) = compare_columns(X, release, at_least=K)
-    in_bins = 1.0 if n_missing < K else 1 - n_missing / N
-    assert column.before.sum() == pytest.approx(in_bins)
-
-
-# Somebody who knows all other records
-
-
-MANY = 1000
-
-
-def shares_on(page):
-    """All figures of a report that are shares of the records, by where they stand."""
-    places = ["Unique rows, original", "Linked to the right row", "Expected re-identifications"]
-    places += [f"Identity, {how}" for how in ("nearest row", "one to one")]
-    places += [f"Attribute, {name}" for name in "ab"]
-    figures = {name: page.row(name)[0] for name in places}
-    near = {f"{name}, near": page.row(name, 3) for name in "ab"}
-    return figures | near | {"summary": page.row("Risk")}
-
-
-def test_nobody_learns_whether_one_more_record_is_linked(report):
+def test_what_of_a_loss_is_due_to_missing_values(report):
     rng = np.random.default_rng(0)
-    X = np.repeat(rng.normal(size=(MANY // K, 2)), K, axis=0)
-    X = pd.DataFrame(X + 0.3 * rng.normal(size=(MANY, 2)), columns=["a", "b"])
-    aggregator = MicroAggregator(K, refiner=None)
-    release = aggregator.fit_transform(X)
-    linked = record_linkage(X, release).linked
-    # Somebody who cannot be linked takes the place of the first person; the release is the same.
-    other = X.copy()
-    other.iloc[0] = X.iloc[0] + [0.5, -0.5]
-    assert percent(record_linkage(other, release).linked) != percent(linked)
-    pages = [report(table, aggregator, release) for table in (X, other)]
-    assert shares_on(pages[0]) == shares_on(pages[1])
-
-
-def missing_on(page):
-    return page.row("Missing in the original"), page.row("a")[2:], page.row("b")[2:]
-
-
-@pytest.mark.parametrize("n_missing", [6, 30, 222, 993])
-def test_nobody_learns_whether_one_more_value_is_missing(report, monkeypatch, n_missing):
-    monkeypatch.setattr(_facts, "measure_attacks", lambda *_: None)
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(MANY, 2)), columns=["a", "b"])
-    tables = [X.assign(a=X["a"].where(np.arange(MANY) >= n)) for n in (n_missing, n_missing + 1)]
-    aggregator = MicroAggregator(K, refiner=None)
-    release = aggregator.fit_transform(tables[0])
-    pages = [report(table, aggregator, release) for table in tables]
-    assert missing_on(pages[0]) == missing_on(pages[1])
-    assert all("<1%" in cell or cell.endswith("%") for cell in pages[0].row("a")[2:])
+    X = pd.DataFrame({"a": rng.normal(size=N), "b": rng.choice(["x", "y", None], N)})
+    X.loc[rng.random(N) < 0.3, "a"] = np.nan
+    aggregator = TableAggregator(K, refiner=None)
+    page = report(X, aggregator)
+    groups = aggregator.labels_
+    sizes, of_groups = np.bincount(groups), {}
+    for name in X:
+        missing = X[name].isna().to_numpy()
+        within = np.bincount(groups, missing) / sizes
+        of_groups[name] = float(np.sum(sizes * within * (1 - within)))
+    # Of a category: pairs of a group that differ, relative to all pairs, as its loss is.
+    shares = X["b"].fillna("missing").value_counts(normalize=True)
+    expected = 2 * of_groups["b"] / N / (1 - np.sum(shares**2))
+    assert page.row("b")[2] == percent(expected)
+    # Of a number: of its two coordinates, the second says where it is missing.
+    points = aggregator._encoder.points(X)[:, :2]
+    assert {*np.unique(points[:, 1])} == {0.0, points[X["a"].isna(), 1][0]}
+    height = points[:, 1].max()
+    expected = height**2 * of_groups["a"] / (N * points.var(axis=0).sum())
+    due = float(page.row("a")[2].removesuffix("%")) / 100
+    assert due == pytest.approx(expected, rel=0.05)
 
 
 def test_suppressed_records(report):
     X = np.random.default_rng(0).normal(size=(N, 2))
     X[:2, 0] = np.nan
     page = report(X, KMember(K, random_state=0))
-    assert page.row("Records suppressed") == [f"{FEW}, released as * in all columns"]
+    assert page.row("Records suppressed") == ["2, released as * in all columns"]
 
 
 # The mark
@@ -266,8 +179,8 @@ def test_where_the_records_come_from(report):
     share = homogeneity(release, ward)
     assert 0 < share < 1
     text = "".join(page.text)
-    assert f"ward: {whole_percent(share)} of the records are in groups that share one value" in text
-    assert "town: 100% of the records are in groups that share one value" in text
+    assert f"ward: {in_records(share, N)} are in groups that share one value" in text
+    assert "town: 60 of 60 records (100%) are in groups that share one value" in text
     assert "id: " not in text
 
 
