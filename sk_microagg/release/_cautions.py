@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,21 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._utils._formatting import (
-    bound_in_words,
     determined_in_words,
-    fewest_records,
     in_a_list,
-    rounded_share,
-    rounded_up,
-    share_in_words,
+    in_records,
+    percent,
     shown,
     singled_out_lines,
     singles_out,
 )
-from sk_microagg.files._messages import Message, Option
+from sk_microagg.files._messages import Message, Option, bad_input_as_request_error
 from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table
-from sk_microagg.metrics import determined_columns, unchanged_uniqueness
+from sk_microagg.metrics import determined_columns, joint_anonymity, unchanged_uniqueness
 from sk_microagg.release._summary import Fact
 
 LARGEST_SHARE = 0.9
@@ -51,6 +48,9 @@ EQUAL = 0.1
 
 N_LINES = 5
 
+# If more records are in groups that share one value of a column, that is a warning.
+LARGEST_DISCLOSED = 0.1
+
 # Fewer successive numbers may be ages.
 FEWEST_RUNNING = 100
 
@@ -63,9 +63,11 @@ def warn_of_columns(plan: Any, progress: Any) -> None:
     """Warn of columns that may identify people, and of people with several rows."""
     # A measurement that is declared sensitive is assumed to be unknown; a name may be a mistake.
     measured = [name for name in plan.roles.sensitive if _are_measured(plan.table.known(name))]
+    # The estimator warns of weights that identify people.
+    measured += [plan.roles.weight]
     others = [name for name in plan.roles.unchanged if name not in measured]
     warn_of_identifiers(identifiers(plan.table, others), progress)
-    warn_of_free_text(plan.table, plan.roles.unchanged, progress)
+    warn_of_free_text(free_texts(plan.table, plan.roles.unchanged), progress)
     for column in plan.known:
         if is_number_of_people(column):
             text = (
@@ -78,6 +80,9 @@ def warn_of_columns(plan: Any, progress: Any) -> None:
     others = plan.unchanged.drop(columns=list(plan.roles.strata))
     values = plan.records()[[column.name for column in plan.known]]
     warn_of_determined(values, others, progress, plan.demands.units())
+    if not plan.request.generalizes:
+        averaged = [column.name for column in plan.known if column.kind in ("number", "date")]
+        warn_of_redundant(values[averaged], progress, plan.demands.units())
     if plan.roles.unit is None:
         lines = several_rows(plan.table, plan.roles.dropped, [c.name for c in plan.known])
         warn_of_several_rows(lines, progress)
@@ -94,20 +99,29 @@ def warn_of_identifiers(names: Sequence[str], progress: Any) -> None:
     _warn_of_more(len(names), progress)
 
 
-def warn_of_free_text(table: Table, columns: Sequence[str], progress: Any) -> None:
-    """Warn of text that is released unchanged, in which anything may be written."""
+def free_texts(table: Table, columns: Sequence[str]) -> list[str]:
+    """Columns of long texts of which many differ."""
+    found = []
     for name in columns:
         known = table.known(name)
-        n_distinct, n_known = count_distinct(known)
         is_text = pa.types.is_string(known.type) or pa.types.is_large_string(known.type)
-        # Of identifiers, there is another warning.
-        if not is_text or not n_known / 4 < n_distinct <= LARGEST_SHARE * n_known:
-            continue
-        if pc.mean(pc.utf8_length(known)).as_py() >= LONG_TEXT:
-            text = "column {name!r} comes out unchanged, and seems to be free text, in which "
-            text += "people may be named; {advice}"
-            advice = (Option("drop_or_anonymize"),)
-            progress.warn(Message("free_text", text, name, name=name, advice=advice))
+        if is_text and may_be_free_text(*count_distinct(known)):
+            found += [name] * (pc.mean(pc.utf8_length(known)).as_py() >= LONG_TEXT)
+    return found
+
+
+def may_be_free_text(n_distinct: int, n_known: int) -> bool:
+    """Whether many values differ, but not almost all: of identifiers, there is another warning."""
+    return n_known / 4 < n_distinct <= LARGEST_SHARE * n_known
+
+
+def warn_of_free_text(names: Sequence[str], progress: Any) -> None:
+    """Warn of text that is released unchanged, in which anything may be written."""
+    for name in names:
+        text = "column {name!r} comes out unchanged, and seems to be free text, in which "
+        text += "people may be named; {advice}"
+        advice = (Option("drop_or_anonymize"),)
+        progress.warn(Message("free_text", text, name, name=name, advice=advice))
 
 
 def _warn_of_more(n_lines: int, progress: Any) -> None:
@@ -225,6 +239,20 @@ def warn_of_determined(
     _warn_of_more(len(lines), progress)
 
 
+def warn_of_redundant(averaged: pd.DataFrame, progress: Any, unit: Any = None) -> None:
+    """Warn of columns whose means are sums of the same values as those of other columns."""
+    if len(averaged.columns) < 2:
+        return
+    found = determined_columns(averaged, unit=unit)
+    lines = determined_in_words(found, shown)
+    text = "anonymized, {line}: their means are several sums of the same values, which may tell "
+    text += "these; {advice}"
+    for (_, name), line in zip(found[:N_LINES], lines, strict=False):
+        advice = (Option("drop", name),)
+        progress.warn(Message("redundant", text, name, line=line, advice=advice))
+    _warn_of_more(len(lines), progress)
+
+
 def singled_out(plan: Any, labels: Any, progress: Any) -> dict:
     """Measure what the unchanged columns of a plan single out, and warn: the fact, or nothing."""
     names = plan.roles.exposed
@@ -232,22 +260,74 @@ def singled_out(plan: Any, labels: Any, progress: Any) -> dict:
         return {}
     values, units = plan.unchanged[names], plan.demands.units()
     found = unchanged_uniqueness(labels, values, units)
-    about = found, names, len(values), fewest_records(plan.request.k, units)
+    about = found, names, len(values)
     # Without units, there is a warning of each identifier.
     if units is not None or len(names) > 1 or found.unique <= LARGEST_SHARE:
         warn_of_singled_out(*about, progress)
     return {"singled out": fact_on_singled_out(*about)}
 
 
-def warn_of_singled_out(
-    found: Any, names: Sequence[str], n_records: int, fewest: int, progress: Any
-) -> None:
+def warn_of_disclosed(
+    roles: Any, shares: Sequence[Any], n_values: Callable[[str], int], progress: Any
+) -> tuple:
+    """Warn of columns of which one value is known of many people; return the advice.
+
+    There are two shares for each unchanged column. One with a single value discloses nothing.
+    """
+    # Strata are a part of every row of their groups, and weights are no values of people.
+    left_out = {*roles.strata, roles.weight}
+    pairs = zip(roles.unchanged, shares, strict=True)
+    found = {name: float(share) for name, (share, _) in pairs if name not in left_out}
+    found = {
+        name: share
+        for name, share in found.items()
+        if share > LARGEST_DISCLOSED and (share < 1 or n_values(name) > 1)
+    }
+    for name, share in found.items():
+        text = (
+            "{column}: {share} of the records are in groups that share one value, which the "
+            "release discloses of them; {advice} for different values in each group"
+        )
+        facts = {"share": percent(share), "advice": _diversity([name], roles)}
+        progress.warn(Message("disclosed", text, name, **facts))
+    return _diversity([*found], roles) if found else ()
+
+
+def _diversity(names: Sequence[str], roles: Any) -> tuple:
+    """What to do so that no group shares one value of some columns."""
+    others = [Option("sensitive", column=name) for name in names if name not in roles.sensitive]
+    return ((*others[:N_LINES], Option("l", 2)),)
+
+
+def joint_with_earlier(plan: Any, release: Any, progress: Any) -> dict:
+    """Count the people who share their rows of all releases, and warn of few: the fact, or none."""
+    if not plan.request.earlier:
+        return {}
+    from sk_microagg.report._facts import check_earlier  # Few need it.
+
+    names, k = [column.name for column in plan.known], plan.request.k
+    with bad_input_as_request_error(Option("earlier")):
+        tables, people = check_earlier(plan.request.earlier, names, plan.people_as_text()["unit"])
+    level = joint_anonymity([release.classes[names], *tables], people)
+    if level < k:
+        text = (
+            "together with the earlier releases, only {level} {people} share their rows of all "
+            "{n_releases}, fewer than k={k}: an attacker who knows a person in each of them looks "
+            "among so few. {Advice} from the first release on"
+        )
+        noun, advice = "person" if level == 1 else "people", (Option("series"),)
+        facts = {"level": level, "people": noun, "n_releases": len(people), "k": k}
+        progress.warn(Message("joint_anonymity", text, advice=advice, **facts))
+    words = f"{level}  (people who share their rows of all {len(people)} releases)"
+    return {"joint anonymity": Fact(words, level)}
+
+
+def warn_of_singled_out(found: Any, names: Sequence[str], n_records: int, progress: Any) -> None:
     """Warn if columns that are released unchanged single people out, maybe with all others."""
     if not singles_out(found):
         return
     alone, with_release = (
-        share_in_words(share, n_records, fewest, " of the records")
-        for share in (found.unique, found.unique_with_release)
+        in_records(share, n_records) for share in (found.unique, found.unique_with_release)
     )
     together = "together with the anonymized columns"
     if found.unique > 0 and alone != with_release:
@@ -262,21 +342,13 @@ def warn_of_singled_out(
     progress.warn(Message("singled_out", text, **facts))
 
 
-def fact_on_singled_out(found: Any, names: Sequence[str], n_records: int, fewest: int) -> Fact:
+def fact_on_singled_out(found: Any, names: Sequence[str], n_records: int) -> Fact:
     """What is printed about columns that are released unchanged, and what programs get."""
-
-    def rounded(share: float) -> float | None:
-        is_hidden = bound_in_words(share, n_records, fewest) is not None
-        return None if is_hidden else rounded_share(share)
-
-    def as_text(share: float, of: str = "") -> str:
-        return share_in_words(share, n_records, fewest, of)
-
     value = {
         "columns": list(names),
-        "unique_with_release": rounded(found.unique_with_release),
-        "unique": rounded(found.unique),
-        "unique_by": [*map(rounded, found.unique_by)],
-        "expected_matches": rounded_up(found.expected_matches),
+        "unique_with_release": found.unique_with_release,
+        "unique": found.unique,
+        "unique_by": list(found.unique_by),
+        "expected_matches": found.expected_matches,
     }
-    return Fact(singled_out_lines(found, [*map(shown, names)], as_text), value)
+    return Fact(singled_out_lines(found, [*map(shown, names)], n_records), value)

@@ -14,6 +14,7 @@ from sk_microagg.files._format import (
     is_standard,
     suffix_of,
     suffix_of_input,
+    unknown_column,
 )
 from sk_microagg.files._messages import (
     Option,
@@ -24,7 +25,8 @@ from sk_microagg.files._messages import (
 )
 from sk_microagg.release._demands import check_demands
 from sk_microagg.release._plan import Plan, check_method, check_refiner_keeps_constraints
-from sk_microagg.release._request import ReleaseRequest, check_values, unknown_column
+from sk_microagg.release._request import ReleaseRequest, check_values
+from sk_microagg.release._totals import with_columns
 
 # What only a table in memory can be asked for.
 IN_MEMORY = (
@@ -37,14 +39,24 @@ IN_MEMORY = (
     "sep",
     "thousands",
     "report",
-    "target",
+    "card",
     "scenario",
     "analysis",
     "earlier",
 )
 
+# What only a series can be asked for, with the values that ask for nothing.
+OF_SERIES = {
+    "series_begin": False,
+    "hold": 0,
+    "leavers": "freeze_group",
+    "values": "today",
+    "spare": 0,
+    "erase": [],
+}
+
 # What a series cannot be asked for, maybe only with some values.
-NOT_IN_SERIES = ("report", "target", "certificate", "weight", "earlier")
+NOT_IN_SERIES = ("certificate", "weight", "earlier", "card")
 VALUES_NOT_IN_SERIES = {
     "method": "kaim",
     "release": "generalized",
@@ -66,8 +78,9 @@ def check_request(request: ReleaseRequest) -> None:
         check_exists(request.input)
         suffix_of_input(request.input)
         check_targets(request)
-        for name in ("target", "scenario", "analysis", "earlier"):
-            if getattr(request, name) and not request.report:
+        for name in ("scenario", "analysis"):
+            has_reasons = name == "scenario" and request.card
+            if getattr(request, name) and not (request.report or has_reasons):
                 text = "{option} needs {report}, since it would not be shown otherwise."
                 facts = {"option": Option(name), "report": Option("report")}
                 raise RequestError("needs", text, **facts)
@@ -77,15 +90,31 @@ def check_request(request: ReleaseRequest) -> None:
         read_scenario(request)
         check_method(request)
         Format.from_request(request)
+    _check_weight(request)
     check_demands(request)
     check_refiner_keeps_constraints(request)
+
+
+def _check_weight(request: ReleaseRequest) -> None:
+    weight = Option("weight")
+    if request.weight is None:
+        if request.weight_release != "keep":
+            option = Option("weight_release", request.weight_release)
+            raise RequestError("needs", "{option} needs {weight}.", option=option, weight=weight)
+    elif request.categories == "shares":
+        text = (
+            "{shares} is not for {weight}: a weighted share is the sum of the weights of those who "
+            "have the category, and tells who they are. Leave out one of them."
+        )
+        shares = Option("categories", "shares")
+        raise RequestError("shares_with_weight", text, shares=shares, weight=weight)
 
 
 def _check_series(request: ReleaseRequest) -> None:
     series = Option("series")
     if request.series is None:
-        for name in ("hold", "leavers", "erase"):
-            if getattr(request, name) not in (0, "keep", []):
+        for name, usual in OF_SERIES.items():
+            if getattr(request, name) != usual:
                 text = "{option} needs {series}."
                 raise RequestError("needs", text, option=Option(name), series=series)
         return
@@ -101,24 +130,36 @@ def _check_series(request: ReleaseRequest) -> None:
     if is_standard(request.output):
         text = "{series} needs a file to write to: its state is written together with it."
         raise RequestError("no_file", text, series=series)
-    check_target(request.series, [request.input, request.output], overwrite=True)
+    others = [request.input, request.output, *([request.report] if request.report else [])]
+    check_target(request.series, others, overwrite=True)
+
+
+def _check_is_outside(path: str, source: str) -> None:
+    """Raise if a file is inside the folder that is read: it would be a part of the table then."""
+    if Path(source).resolve() in Path(path).resolve().parents:
+        text = "{path} is inside {other}: choose another folder."
+        raise RequestError("inside", text, path=path, other=source)
 
 
 def check_targets(request: ReleaseRequest) -> None:
     suffix_of(request.output)
+    if Path(request.input).is_dir() and not is_standard(request.output):
+        _check_is_outside(request.output, request.input)
     check_target(request.output, [request.input], overwrite=request.overwrite)
-    if not request.report:
-        return
-    report = Option("report", request.report)
-    if is_standard(request.report):
-        raise RequestError("no_file", "{report} must be a file.", report=report)
-    if request.categories == "shares":
-        text = "{report} compares column by column: {advice}, or leave one of them out."
-        advice = (Option("categories", "mode"), Option("categories", "generalize"))
-        raise RequestError("report_of_shares", text, report=Option("report"), advice=advice)
     others = [request.input, request.output]
-    check_target(request.report, others, overwrite=request.overwrite)
-    check_report_name(request.report)
+    for name in ("report", "card"):
+        path = getattr(request, name)
+        if not path:
+            continue
+        if is_standard(path):
+            raise RequestError("no_file", "{report} must be a file.", report=Option(name, path))
+        if request.categories == "shares":
+            text = "{report} compares column by column: {advice}, or leave one of them out."
+            advice = (Option("categories", "mode"), Option("categories", "generalize"))
+            raise RequestError("report_of_shares", text, report=Option(name), advice=advice)
+        check_target(path, others, overwrite=request.overwrite)
+        check_report_name(name, path)
+        others.append(path)
 
 
 def read_scenario(request: ReleaseRequest) -> Any:
@@ -139,44 +180,43 @@ def read_scenario(request: ReleaseRequest) -> Any:
 def check_report(plan: Plan) -> Any:
     """Raise before a release is made if its report cannot be; return the scenario."""
     request, roles = plan.request, plan.roles
-    if not request.report:
-        return None
-    scenario, anonymized = read_scenario(request), [column.name for column in plan.known]
-    named = [*anonymized, *roles.unchanged, *roles.dropped]
-    named += [] if roles.weight is None else [roles.weight]
-    for name in () if scenario is None else scenario.reasons:
-        if name not in named:
-            raise unknown_column("scenario", name, named)
-    if request.analysis:
-        _check_analyses(plan)
+    anonymized = [column.name for column in plan.known]
     if request.earlier:
         from sk_microagg.report._facts import check_earlier  # Few need it.
 
         with bad_input_as_request_error(Option("earlier")):
             check_earlier(request.earlier, anonymized, plan.people_as_text()["unit"])
+    if not (request.report or request.card):
+        return None
+    scenario = read_scenario(request)
+    named = [*anonymized, *roles.unchanged, *roles.dropped]
+    named += [] if roles.weight is None else [roles.weight]
+    empty = [column.name for column in plan.columns if column.kind == "empty"]
+    for name in () if scenario is None else scenario.reasons:
+        if name in empty:
+            text = (
+                "{scenario} has a reason for {name!r}, whose values are all missing: leave it out."
+            )
+            raise RequestError("empty_column", text, name, name=name, scenario=Option("scenario"))
+        if name not in named:
+            raise unknown_column("scenario", name, named)
+    if request.analysis:
+        _check_analyses(plan)
     return scenario
 
 
 def _check_analyses(plan: Plan) -> None:
-    """Raise unless formulas name columns of the release, and explain numbers."""
-    from sk_microagg.report._utility import parse_formula  # Few need it.
+    """Raise unless formulas name columns of the release, and explain numbers or two categories."""
+    from sk_microagg.report._analyses import Table, as_column, check_formula  # Few need it.
 
-    numbers = [column.name for column in plan.known if column.kind in ("number", "date")]
-    numbers += list(plan.unchanged_numbers)
-    released = [*(column.name for column in plan.known), *plan.roles.unchanged]
+    anonymized = {column.name: as_column(column.values) for column in plan.known}
+    unchanged = with_columns(plan.unchanged, plan.unchanged_numbers)
+    table = Table(anonymized | {name: as_column(cells) for name, cells in unchanged.items()}, None)
     for formula in plan.request.analysis:
         try:
-            response, terms = parse_formula(formula)
+            check_formula(formula, table)
         except ValueError as error:
             raise RequestError("bad_formula", "{why}", why=one_line(error)) from error
-        facts = {"analysis": Option("analysis", formula)}
-        for name in (response, *terms):
-            if name not in released:
-                text = "{analysis} names {name!r}, which is none of the released columns."
-                raise RequestError("unknown_column", text, name, name=name, **facts)
-        if response not in numbers:
-            text = "{analysis} explains {name!r}, which must hold numbers or dates."
-            raise RequestError("no_number", text, response, name=response, **facts)
 
 
 def check_level(level: int, k: int) -> None:
@@ -206,7 +246,7 @@ def _check_parameters_on_dask(request: ReleaseRequest) -> None:
 
 def _check_paths_on_dask(request: ReleaseRequest) -> None:
     source, target, dask = Path(request.input), Path(request.output), Option("engine", "dask")
-    check_exists(request.input, may_be_folder=True)
+    check_exists(request.input)
     if not source.is_dir():
         if source.suffix.lower() != ".parquet":
             text = "{path}: {dask} reads .parquet files and folders."
@@ -215,8 +255,6 @@ def _check_paths_on_dask(request: ReleaseRequest) -> None:
     if target.suffix.lower() not in ("", ".parquet"):
         text = "{path}: {dask} writes a .parquet folder."
         raise RequestError("no_parquet", text, path=request.output, dask=dask)
-    if source.resolve() in target.resolve().parents:
-        text = "{path} is inside {other}: choose another folder."
-        raise RequestError("inside", text, path=request.output, other=request.input)
+    _check_is_outside(request.output, request.input)
     # A folder is never overwritten: it may hold more than a release.
     check_target(request.output, [request.input], overwrite=False)

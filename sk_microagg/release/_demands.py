@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,15 +16,16 @@ from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._formatting import (
     at_most,
     is_share_large,
+    percent,
     rounded_down,
     rounded_up,
-    whole_percent,
 )
 from sk_microagg._utils._tables import SIMILAR
 from sk_microagg.encoding._encoder import ADVICE, LOST
-from sk_microagg.files._format import Declared
+from sk_microagg.encoding._sampling_weights import MEAN_WEIGHTS, RARE_WEIGHTS, SMALL_GROUPS
 from sk_microagg.files._messages import Message, Option, RequestError, one_line
-from sk_microagg.files._table import Table
+from sk_microagg.files._notations import Column
+from sk_microagg.files._table import Table, values_of
 from sk_microagg.metrics import unit_share, units_per_group
 from sk_microagg.privacy import Constraint
 from sk_microagg.privacy._codes import codes_of
@@ -33,6 +34,9 @@ from sk_microagg.release._summary import Fact
 
 # What a large share of one unit in a group means.
 RIGHT_THAT_OFTEN = "an intruder who attributes all of them to that person is right that often"
+
+# How warnings of estimators end, and what a front says instead.
+REMEDIES = {ADVICE: Option("generalize"), MEAN_WEIGHTS: Option("weight_release", "mean")}
 
 # What a parameter that constraints need names.
 COLUMNS = {"unit": "column", "sensitive": "columns", "weight": "column"}
@@ -117,16 +121,19 @@ def _on_amounts(constraint: Constraint, weight: str | None, names: Sequence[str]
 def warnings_as_messages(progress: Any) -> Iterator[None]:
     """Pass on the warnings of the estimators."""
     with warnings.catch_warnings(record=True) as caught:
-        expected = ("All records .*in one group", "k=1: nothing is anonymized", LOST, SIMILAR)
+        expected = "All records .*in one group", "k=1: nothing is anonymized", LOST, SIMILAR
+        expected += RARE_WEIGHTS, SMALL_GROUPS
         warnings.filterwarnings("always", "|".join(expected))
         yield
     for warning in caught:
-        text, has_advice, _ = one_line(Warning(warning.message)).partition(ADVICE)
-        if has_advice:
-            advice = (Option("generalize"),)
-            progress.warn(Message("estimator", "{text}{advice}.", text=text, advice=advice))
-        else:
+        text, option = one_line(Warning(warning.message)), None
+        for ending, remedy in REMEDIES.items():
+            if text.endswith(ending):
+                text, option = text.removesuffix(ending), remedy
+        if option is None:
             progress.warn(Message("estimator", "{text}", text=text))
+        else:
+            progress.warn(Message("estimator", "{text}{Advice}.", text=text, advice=(option,)))
 
 
 def warn_of_large_units(
@@ -144,7 +151,7 @@ def warn_of_large_units(
     text += "{meaning}. "
     text += "{Advice}{unless}, or release" if proposed < share else "Release"
     facts = {
-        "share": whole_percent(rounded_up(share)),
+        "share": percent(share),
         "k": k,
         "meaning": RIGHT_THAT_OFTEN,
         "advice": (Option("unit_share", proposed),),
@@ -177,7 +184,7 @@ def facts_on_demands(
             words += "; counted in rows"
         about = {
             "column": constraint.column,
-            "figure": constraint.told(figure),
+            "figure": figure,
             "demanded": constraint.demanded,
         }
         lines, values = facts.setdefault(title, Fact([], []))
@@ -199,17 +206,22 @@ class Demands:
 
     @classmethod
     def from_table(
-        cls, table: Table, roles: TableRoles, privacy: Sequence[Constraint], declared: Declared
+        cls,
+        table: Table,
+        roles: TableRoles,
+        privacy: Sequence[Constraint],
+        read: Mapping[str, Column],
     ) -> Demands:
-        sensitive = table.values(list(roles.sensitive), declared, is_strict=True)
+        """Take them from a table, given the columns whose kinds are clear."""
+        sensitive = values_of([read[name] for name in roles.sensitive])
         numbers = [name for name, dtype in sensitive.dtypes.items() if dtype.kind in "iuf"]
         unit = None if roles.unit is None else table.values([roles.unit])[roles.unit]
         weight = None
         if roles.weight is not None:
-            weight = table.values([roles.weight], declared, is_strict=True)[roles.weight]
+            weight = values_of([read[roles.weight]])[roles.weight]
         amounts = pd.DataFrame(index=sensitive.index)
         if any(each.is_about_amounts for each in privacy):
-            amounts = _amounts(table.values(roles.quasi_identifiers, declared))
+            amounts = _amounts(values_of([read[name] for name in roles.quasi_identifiers]))
         constraints = make_constraints(
             privacy, roles.sensitive, numbers, roles.weight, list(amounts)
         )
@@ -275,10 +287,8 @@ class Demands:
         else:
             frame = self.sensitive if constraint.column in self.sensitive else self.amounts
             values = frame[constraint.column]
-        prepared, table = constraint.prepare(values)
-        return constraint.measure_groups(
-            labels, constraint.with_units(prepared, self.units()), table
-        )
+        prepared, table = constraint.prepare_with(values, self.units(), self.weight)
+        return constraint.measure_groups(labels, prepared, table)
 
 
 def _amounts(values: pd.DataFrame) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import dask
@@ -15,25 +16,29 @@ from dask.delayed import delayed
 from joblib import effective_n_jobs
 
 from sk_microagg._table_roles import TableRoles
-from sk_microagg._utils._formatting import fewest_records
+from sk_microagg._utils._rounding import Rounding
 from sk_microagg._utils._writing import TemporaryFolder
-from sk_microagg.encoding._dates import UNITS_OF_DATES
 from sk_microagg.files._column_kinds import check_type, column_of_type
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Message, Option, RequestError, one_line, reason
 from sk_microagg.files._mistyped import hint_at_codes
-from sk_microagg.files._notations import Column, DateNotation, NumberNotation
+from sk_microagg.files._notations import Column, NumberNotation
 from sk_microagg.files._table import random_numbers, shuffled
 from sk_microagg.metrics import anonymity_level, unchanged_uniqueness
 from sk_microagg.metrics._determined import SAMPLE_SIZE
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import (
+    LONG_TEXT,
     fact_on_singled_out,
     is_identifier,
     is_named_as_people_are,
+    may_be_free_text,
     names_people,
     warn_of_determined,
+    warn_of_disclosed,
+    warn_of_free_text,
     warn_of_identifiers,
+    warn_of_redundant,
     warn_of_several_rows,
     warn_of_singled_out,
 )
@@ -47,6 +52,13 @@ from sk_microagg.release._demands import (
 from sk_microagg.release._plan import DEFAULTS, GENERALIZED, make_refiner, read_hierarchies
 from sk_microagg.release._request import ReleaseRequest, check_effects, roles_of
 from sk_microagg.release._summary import Fact, describe_averages, generalized_in_words, summarize
+from sk_microagg.release._totals import (
+    Sums,
+    added,
+    changed_totals,
+    warn_of_changed_totals,
+    weighted_sums,
+)
 from sk_microagg.scale import DaskTableAggregator
 from sk_microagg.scale._parquet import (
     Release,
@@ -58,8 +70,6 @@ from sk_microagg.scale._parquet import (
     written_by_worker,
 )
 from sk_microagg.scale._survey import compute_merged
-
-UNITS = {length: name for name, length in UNITS_OF_DATES.items()}
 
 # Up to this number of distinct values, the count is exact; beyond, it is estimated from a sample of
 # this size.
@@ -94,18 +104,6 @@ def columns_of_first_part(frame: Any, types: dict, declared: Declared) -> list[C
     ]
 
 
-def decimals_of_types(types: dict, wanted: dict) -> dict:
-    """Decimals of the means of numbers: as the user says, or as in memory."""
-    decimals = {}
-    for name, kind in types.items():
-        decimals[name] = wanted.get(name, wanted.get(None))
-        if decimals[name] is None and pa.types.is_integer(kind):
-            decimals[name] = 0
-        if decimals[name] is None and pa.types.is_decimal(kind):
-            decimals[name] = kind.scale
-    return decimals
-
-
 def describe_on_dask(
     aggregator: Any, types: dict, declared: Declared, n_missing: dict
 ) -> list[dict]:
@@ -117,8 +115,10 @@ def describe_on_dask(
         kind = encoded.kind
         if kind == "hierarchy":
             kind, how = "category", "it has a hierarchy"
-        column = Column(name, kind, how, None, _notation(encoded))
-        about = describe_averages(column, is_incomplete=n_missing[name] > 0)
+        is_averaged = encoded.kind in ("number", "date")
+        column = Column(name, kind, how, None, NumberNotation() if is_averaged else None)
+        rounding = aggregator.rounding_.get(name, Rounding())  # Intervals are not rounded.
+        about = describe_averages(column, n_missing[name] > 0, rounding)
         if aggregator.numbers == "interval":
             about["released"] = generalized_in_words(column, aggregator.hierarchies or {})
         elif encoded.kind == "ordinal":
@@ -127,14 +127,6 @@ def describe_on_dask(
             about["released"] = "empty cells"
         columns.append(about)
     return columns
-
-
-def _notation(encoded: Any) -> NumberNotation | DateNotation | None:
-    if encoded.kind == "number":
-        return NumberNotation(encoded.decimals)
-    if encoded.kind == "date":
-        return DateNotation(UNITS.get(encoded.step, "period"), "")
-    return None
 
 
 def count_on_dask(frame: Any, columns: Sequence[str]) -> dict:
@@ -201,10 +193,15 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
         unit=roles.unit,
         strata=roles.strata,
         weight=roles.weight,
+        weight_release=request.weight_release,
         categorical=[name for name in roles.quasi_identifiers if name in declared.kinds],
         hierarchies=read_hierarchies(request.hierarchies, names, roles.quasi_identifiers) or None,
         column_weights=request.column_weights or None,
-        decimals=decimals_of_types(types, request.decimals),
+        decimals={
+            name: request.decimals.get(name, request.decimals.get(None, "auto"))
+            for name, kind in types.items()
+            if not pa.types.is_temporal(kind)
+        },
         builder=request.builder or DEFAULTS["builder"],
         refiner=make_refiner(request.refiner, request.time_limit),
         privacy=make_constraints(request.privacy, roles.sensitive, numbers, roles.weight, amounts),
@@ -229,49 +226,89 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
             table = frame[roles.released + ([] if roles.unit is None else [roles.unit])]
             aggregator._fit_transform(table, release)
             progress.show("looking for columns that determine others")
-            _warn_of_determined(frame, roles, aggregator.n_rows_, progress)
-            gaps = []
-            if roles.weight is not None and anonymized:
-                has_gaps = frame[anonymized].isna().any().compute()
-                gaps = [name for name in anonymized if has_gaps[name]]
+            _warn_of_determined(frame, roles, aggregator, progress)
+            gaps = _with_gaps(frame, anonymized) if roles.weight is not None else []
+            changes = changed_totals(_sums_of(frame, roles), release.sums)
+            warn_of_changed_totals(changes, progress)
     except RequestError:
         raise
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+    except ValueError as error:  # Other errors are our own, and shown as they are.
         raise RequestError("bad_input", "{why}", why=one_line(error)) from error
     except OSError as error:
         text = "{path} cannot be made: {why}."
         raise RequestError("cannot_write", text, path=request.output, why=reason(error)) from error
+    n_values = partial(_n_values, frame)
+    advice = warn_of_disclosed(roles, release.homogeneous, n_values, progress)
     facts = summarize(
         aggregator,
         roles,
         aggregator.n_rows_,
         release.level,
         release.homogeneous,
+        advice=advice,
         singled_out=_singled_out(release, roles, aggregator, progress),
         columns=describe_on_dask(aggregator, types, declared, release.n_missing),
         demands=_facts_on_demands(aggregator, roles, progress),
         gaps=gaps,
+        changes=changes,
     )
     if request.generalizes:  # With intervals, an exact variance could reveal a record.
         facts["information loss"] = _not_measured(Option("release", "generalized"))
     return facts
 
 
+def _with_gaps(frame: Any, names: Sequence[str]) -> list[str]:
+    """The columns in which values are missing."""
+    has_gaps = frame[names].isna().any().compute() if names else {}
+    return [name for name in names if has_gaps[name]]
+
+
+def _n_values(frame: Any, name: str) -> int:
+    return int(frame[name].nunique(dropna=False).compute())
+
+
+def _sums_of(frame: Any, roles: TableRoles) -> Sums:
+    """Weighted totals of the columns that are released unchanged, if weights are not."""
+    if roles.weight is None or roles.keeps_weight:
+        return {}
+    count = delayed(_weighted_sums, pure=False)
+    rows = frame[[*roles.unchanged, roles.weight]]
+    return compute_merged([count(part, roles.weight) for part in rows.to_delayed()], added)
+
+
+def _weighted_sums(frame: pd.DataFrame, weight: str) -> Sums:
+    return weighted_sums(frame.drop(columns=weight), frame[weight])
+
+
 def _warn_of_columns(frame: Any, roles: TableRoles, progress: Any) -> None:
     counts = count_on_dask(frame, [*roles.unchanged, *roles.dropped])
     measured = {name for name in counts if frame.dtypes[name].kind in "bfmM"}
-    others = [name for name in roles.unchanged if name not in measured & {*roles.sensitive}]
+    # The estimator warns of weights that identify people.
+    left_out = (measured & {*roles.sensitive}) | {roles.weight}
+    others = [name for name in roles.unchanged if name not in left_out]
     warn_of_identifiers([name for name in others if is_identifier(*counts[name])], progress)
+    warn_of_free_text(
+        _free_texts(frame, {name: counts[name] for name in roles.unchanged}), progress
+    )
     if roles.unit is None:
         names = [name for name in roles.dropped if name not in measured]
         warn_of_several_rows(several_rows_on_dask(counts, names), progress)
 
 
-def _warn_of_determined(frame: Any, roles: TableRoles, n_rows: int, progress: Any) -> None:
+def _free_texts(frame: Any, counts: dict) -> list[str]:
+    """Columns of long texts of which many differ, given numbers of different and known values."""
+    names = [name for name, found in counts.items() if may_be_free_text(*found)]
+    names = [name for name in names if pd.api.types.is_string_dtype(frame.dtypes[name])]
+    lengths = {name: frame[name].str.len().mean() for name in names}
+    return [name for name, length in compute(lengths)[0].items() if length >= LONG_TEXT]
+
+
+def _warn_of_determined(frame: Any, roles: TableRoles, aggregator: Any, progress: Any) -> None:
     """Warn by a sample: dependencies hold for most rows."""
     others = [name for name in roles.unchanged if name not in roles.strata]
-    if others:
-        share = min(SAMPLE_SIZE / n_rows, 1.0)
+    averaged = list(aggregator.rounding_)
+    if others or len(averaged) > 1:
+        share = min(SAMPLE_SIZE / aggregator.n_rows_, 1.0)
         unit = [] if roles.unit is None else [roles.unit]
         table = frame[[*roles.quasi_identifiers, *others, *unit]]
         rows = table.sample(frac=share, random_state=0).compute()
@@ -279,6 +316,7 @@ def _warn_of_determined(frame: Any, roles: TableRoles, n_rows: int, progress: An
         warn_of_determined(
             rows[roles.quasi_identifiers], text, progress, *(rows[name] for name in unit)
         )
+        warn_of_redundant(rows[averaged], progress, *(rows[name] for name in unit))
 
 
 def _singled_out(
@@ -289,8 +327,7 @@ def _singled_out(
         return {}
     if release.unchanged is None:
         return {"singled out": _not_measured(Option("unit"))}
-    fewest = fewest_records(aggregator.k)
-    about = release.unchanged, roles.exposed, aggregator.n_rows_, fewest
+    about = release.unchanged, roles.exposed, aggregator.n_rows_
     warn_of_singled_out(*about, progress)
     return {"singled out": fact_on_singled_out(*about)}
 
@@ -369,6 +406,7 @@ class WrittenRelease(Release):
         # Who a row belongs to is not in the release.
         if self.roles.exposed and self.roles.unit is None:
             self.unchanged = unchanged_uniqueness(classes, written[self.roles.exposed])
+        self.sums = _sums_of(written, self.roles)
         self.n_missing = written[self.roles.quasi_identifiers].isna().sum().compute().to_dict()
         return self.level
 

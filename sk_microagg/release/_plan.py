@@ -22,13 +22,14 @@ from sk_microagg.refiners import REFINERS
 from sk_microagg.refiners._chain import name_of, refiner_by_name
 from sk_microagg.release._demands import Demands, demands_beyond_k
 from sk_microagg.release._request import ReleaseRequest, check_effects, roles_of
+from sk_microagg.release._totals import ChangedTotal, changed_totals, weighted_sums, with_columns
 
 DEFAULTS = MicroAggregator().get_params()
 
 REFINERS_OF_KAIM = ("local_search", "iterated_local_search", "none")
 
 # What only groups that are released as averages can be asked for.
-FOR_AVERAGES = ("categories", "decimals", "target", "analysis")
+FOR_AVERAGES = ("categories", "decimals", "analysis")
 
 GENERALIZED: Any = {"numbers": "interval", "categories": "generalize"}
 
@@ -58,10 +59,11 @@ class Plan:
         request = request.resolve(names)
         declared, roles = Declared.from_request(request), roles_of(request, names)
         check_effects(request, declared, roles)
-        _check_target_column(request.target, roles)
+        table.format.check_names(names)
         hierarchies = read_hierarchies(request.hierarchies, names, roles.quasi_identifiers)
-        demands = Demands.from_table(table, roles, request.privacy, declared)
-        columns = _anonymized_columns(table, roles, declared, hierarchies, request, demands)
+        read = _read_columns(table, roles, declared, hierarchies)
+        demands = Demands.from_table(table, roles, request.privacy, read)
+        columns = _anonymized_columns(read, roles, declared, hierarchies, request, demands)
         return cls(table, request, declared, roles, hierarchies, demands, columns)
 
     @property
@@ -74,11 +76,26 @@ class Plan:
         """The cells of columns that are released unchanged, as text."""
         return self.table.as_text(self.roles.unchanged)
 
+    def n_unchanged(self, name: str) -> int:
+        """How many different values a column has that is released unchanged."""
+        return int(self.unchanged[name].nunique(dropna=False))
+
     @cached_property
     def unchanged_numbers(self) -> pd.DataFrame:
         """Those of them that hold numbers or dates, as numbers, if there are analyses."""
         names = self.roles.unchanged if self.request.analysis else []
         return self.table.values(names, self.declared).select_dtypes("number")
+
+    def changed_totals(self, released: pd.DataFrame) -> list[ChangedTotal]:
+        """What mean weights do to totals of unchanged columns; nothing if weights are kept."""
+        weight = self.roles.weight
+        if weight is None or self.roles.keeps_weight:
+            return []
+        columns = self.table.columns(self.roles.unchanged, self.declared)
+        values = {c.name: c.numbers for c in columns if c.kind == "number"}
+        table = with_columns(self.unchanged, values)
+        sums = (weighted_sums(table, each) for each in (self.demands.weight, released[weight]))
+        return changed_totals(*sums)
 
     def make_estimator(self, verbose: int = 0) -> Any:
         return make_estimator(
@@ -100,17 +117,12 @@ class Plan:
         unit = self.roles.unit
         return {"unit": self.table.as_text([unit])[unit]} if self.request.earlier else {}
 
-    def target(self) -> pd.Series | None:
-        """What a model is to predict, numbers or text; None if the user does not say."""
-        name = self.request.target
-        return None if name is None else self.table.values([name], self.declared)[name]
-
     def release(self, released: pd.DataFrame, estimator: Any) -> Release:
         """What the estimator made of the records, as it is written."""
         by_column = _released_by_column(released, self.known, estimator)
         weights = []
-        if self.roles.weight is not None:
-            # Means have all digits: otherwise totals would change.
+        if self.roles.weight is not None and not self.roles.keeps_weight:
+            # Means have decimals of their own.
             [weight] = self.table.columns([self.roles.weight], self.declared, is_strict=True)
             notation = replace(weight.notation, decimals=None, is_padded=False)
             weights = [replace(weight, notation=notation)]
@@ -149,19 +161,23 @@ def _released_by_column(released: pd.DataFrame, columns: Sequence[Column], estim
     return {name: released[parts] for name, parts in names.items()}
 
 
-def _check_target_column(target: str | None, roles: TableRoles) -> None:
-    if target is not None and target not in roles.unchanged:
-        text = (
-            "{target} must be one of the columns that are released unchanged: {columns}. "
-            "{sensitive} makes such a column."
-        )
-        facts = {"target": Option("target", target), "sensitive": Option("sensitive")}
-        columns = ", ".join(map(repr, roles.unchanged)) or "there is none"
-        raise RequestError("target_not_unchanged", text, target, columns=columns, **facts)
+def _read_columns(
+    table: Table, roles: TableRoles, declared: Declared, hierarchies: dict
+) -> dict[str, Column]:
+    """The columns whose kinds have to be clear; what is wrong is said of all of them at once."""
+    for name in hierarchies:
+        if declared.kinds.get(name, "category") != "category":
+            text = "Column {name!r} has a hierarchy, so that it is categorical."
+            raise RequestError("has_hierarchy", text, name, name=name)
+    kinds = declared.kinds | dict.fromkeys(hierarchies, "category")
+    weights = [] if roles.weight is None else [roles.weight]
+    names = [*roles.quasi_identifiers, *roles.sensitive, *weights]
+    columns = table.columns(names, replace(declared, kinds=kinds), is_strict=True)
+    return {column.name: column for column in columns}
 
 
 def _anonymized_columns(
-    table: Table,
+    read: dict[str, Column],
     roles: TableRoles,
     declared: Declared,
     hierarchies: dict,
@@ -169,13 +185,7 @@ def _anonymized_columns(
     demands: Demands,
 ) -> list[Column]:
     """The columns that are anonymized, with their kinds; at least one is not empty."""
-    for name in hierarchies:
-        if declared.kinds.get(name, "category") != "category":
-            text = "Column {name!r} has a hierarchy, so that it is categorical."
-            raise RequestError("has_hierarchy", text, name, name=name)
-    kinds = declared.kinds | dict.fromkeys(hierarchies, "category")
-    declared_all = replace(declared, kinds=kinds)
-    columns = table.columns(roles.quasi_identifiers, declared_all, is_strict=True)
+    columns = [read[name] for name in roles.quasi_identifiers]
     if all(column.kind == "empty" for column in columns):
         raise RequestError("all_missing", "In all columns to anonymize, all values are missing.")
     units = demands.units()
@@ -274,7 +284,11 @@ def make_estimator(
         )
     averages: dict[str, Any] = {
         "categories": request.categories or "mode",
-        "decimals": {c.name: c.notation.rounding for c in columns if c.kind in ("number", "date")},
+        "decimals": {
+            c.name: request.decimals.get(c.name, request.decimals.get(None, "auto"))
+            for c in columns
+            if c.kind == "number"
+        },
         "ordinal": {n: order for n, order in declared.orders.items() if n in names} or None,
     }
     weights = {name: weight for name, weight in request.column_weights.items() if name in names}
@@ -282,6 +296,7 @@ def make_estimator(
         quasi_identifiers=names,
         **demands.names(),
         column_weights=weights or None,
+        weight_release=request.weight_release,
         privacy=demands.privacy,
         builder=request.builder or DEFAULTS["builder"],
         refiner=make_refiner(request.refiner, request.time_limit),

@@ -18,11 +18,9 @@ from sk_microagg._utils._deadline import (
     shared_interrupt,
     user_stacklevel,
 )
-from sk_microagg._utils._formatting import fewest_records
-from sk_microagg._utils._tables import SIMILAR, check_report_extra
+from sk_microagg._utils._places import RowNames
 from sk_microagg.files._format import (
     Format,
-    cannot_write,
     file_of_input,
     is_standard,
     name_of_input,
@@ -30,19 +28,20 @@ from sk_microagg.files._format import (
 from sk_microagg.files._messages import (
     Message,
     Option,
-    RequestError,
     bad_input_as_request_error,
-    one_line,
     require,
 )
 from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
 from sk_microagg.files._table import read_table, shuffled, write_table
-from sk_microagg.generalization._grid import ends_of_intervals
-from sk_microagg.generalization._labels import ROOT
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._loss import certify
-from sk_microagg.release._cautions import singled_out, warn_of_columns
+from sk_microagg.release._cautions import (
+    joint_with_earlier,
+    singled_out,
+    warn_of_columns,
+    warn_of_disclosed,
+)
 from sk_microagg.release._checks import (
     check_level,
     check_report,
@@ -51,8 +50,15 @@ from sk_microagg.release._checks import (
 )
 from sk_microagg.release._demands import warn_of_large_units, warnings_as_messages
 from sk_microagg.release._plan import Plan
+from sk_microagg.release._reporting import (
+    check_report_can_be_made,
+    report_before_release,
+    save_report,
+    write_card,
+)
 from sk_microagg.release._request import ReleaseRequest
 from sk_microagg.release._summary import Fact, ReleaseSummary, describe, summarize
+from sk_microagg.release._totals import warn_of_changed_totals
 
 SEARCH_INTERRUPTED = "Ctrl-C ended the search early: the groups are the best found by then"
 PROOF_INTERRUPTED = "Ctrl-C ended the proof early: the certificate is what was proven by then"
@@ -61,23 +67,21 @@ PROOF_INTERRUPTED = "Ctrl-C ended the proof early: the certificate is what was p
 def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     """Read, group, check, write, prove and report; return the facts."""
     format = Format.from_request(request)
-    if request.report:
-        with _missing_extra_as_request_error():
-            check_report_extra()
-            import sk_microagg.report  # noqa: F401
-
+    check_report_can_be_made(request)
     progress.show(f"reading {name_of_input(request.input)}")
     plan = Plan.from_request(request, read_table(request.input, format))
     request, roles, demands = plan.request, plan.roles, plan.demands
     scenario = check_report(plan)
     estimator = plan.make_estimator(verbose=int(progress.is_shown))
     warn_of_columns(plan, progress)
-    hints = hint_at_codes(plan.columns, plan.declared, is_typed=not plan.table.is_text)
-    for hint in [*hints, *say_what_is_omitted(plan.columns)]:
+    hints = hint_at_codes(
+        plan.columns, plan.declared, is_typed=not plan.table.is_text, rows=plan.table.rows
+    )
+    for hint in [*plan.table.doubts, *hints, *say_what_is_omitted(plan.columns)]:
         progress.warn(hint)
 
     records = plan.records()
-    released, interrupted = group(estimator, records, progress)
+    released, interrupted = group(estimator, records, progress, plan.table.rows)
     release = plan.release(released, estimator)
 
     progress.show("checking the release")
@@ -86,43 +90,65 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     homogeneous: Any = []
     if roles.unchanged:
         homogeneous = homogeneity_of_both(release.classes, plan.unchanged)
+    advice = warn_of_disclosed(roles, homogeneous, plan.n_unchanged, progress)
     held = demands.check(release.labels, request.k)
     share = demands.share(release.labels)
     warn_of_large_units(roles.unit, share, request.k, progress, demands.least_share())
     unchanged = singled_out(plan, release.labels, progress)
+    joint = joint_with_earlier(plan, release, progress)
+    changes = plan.changed_totals(released)
+    warn_of_changed_totals(changes, progress)
 
     progress.show(f"writing {request.output}")
     check_targets(request)  # Again, since a file may have been written in the meantime.
     cells = shuffled(release.cells) if request.shuffle else release.cells
-    write_table(cells, request.output, format, plan.table.style, file_of_input(request.input))
-    certificate, is_complete = _prove(estimator, records, request.certificate, progress)
-    interrupted += [] if is_complete else [PROOF_INTERRUPTED]
-    if request.report:
+    proven: list[tuple] = []
+    reports: list[Any] = []
+
+    def report(draft: Path | None = None) -> None:
+        proven.append(_prove(estimator, records, request.certificate, progress))
+        about = estimator, draft, proven[0][0], scenario
+        reports.append(report_before_release(plan, records, released, *about))
+
+    if request.report and is_standard(request.output):
+        report()
+    readers = file_of_input(request.input)
+    commit = report if request.report else None
+    write_table(cells, request.output, format, plan.table.style, readers, commit)
+    for made in reports:
         progress.show(f"writing {request.report}")
-        _write_report(plan, records, released, estimator, certificate, scenario)
-    fewest = fewest_records(request.k, demands.units())
+        save_report(made, request)
+    [(certificate, is_complete)] = proven or [
+        _prove(estimator, records, request.certificate, progress)
+    ]
+    interrupted += [] if is_complete else [PROOF_INTERRUPTED]
+    if request.card:
+        progress.show(f"writing {request.card}")
+        write_card(plan, released, estimator, certificate, scenario)
     return summarize(
         estimator,
         roles,
         len(records),
         level,
         homogeneous,
-        singled_out=unchanged,
-        columns=[
-            describe(c, release.by_column.get(c.name), estimator, fewest) for c in plan.columns
-        ],
+        advice=advice,
+        singled_out=joint | unchanged,
+        columns=[describe(c, release.by_column.get(c.name), estimator) for c in plan.columns],
         demands=held,
         certificate=certificate,
         interrupted=interrupted,
         gaps=[c.name for c in plan.known if c.notation and pd.isna(c.values).any()],
+        changes=changes,
     )
 
 
-def group(estimator: Any, records: pd.DataFrame, progress: Any) -> tuple[pd.DataFrame, list]:
+def group(
+    estimator: Any, records: pd.DataFrame, progress: Any, rows: RowNames
+) -> tuple[pd.DataFrame, list]:
     """Group the records; return the release, and what was interrupted."""
     progress.show(f"grouping {len(records)} records")
     with (
-        bad_input_as_request_error(),
+        bad_input_as_request_error(rows=rows),
         warnings_as_messages(progress),
         progress.of_search(),
         shared_interrupt(),
@@ -142,68 +168,6 @@ def _prove(estimator: Any, records: pd.DataFrame, seconds: float | None, progres
     with progress.of_search(), interruptible():
         certificate = certify(estimator, records, seconds, verbose=int(progress.is_shown))
         return certificate, not is_interrupted()
-
-
-@contextmanager
-def _missing_extra_as_request_error() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        facts = {"report": Option("report"), "why": one_line(error)}
-        raise RequestError("missing_extra", "{report}: {why}", **facts) from error
-
-
-def with_dates(table: pd.DataFrame, columns: list) -> pd.DataFrame:
-    """A table in which dates are dates, and not numbers, as KAIM has them."""
-    table = table.copy()
-    for column in columns:
-        if column.kind == "date" and table[column.name].dtype.kind != "M":
-            low, high = map(column.notation.moments, ends_of_intervals(table[column.name]))
-            if not np.array_equal(low, high, equal_nan=True):
-                low = [f"[{start}, {end}]" for start, end in zip(low, high, strict=True)]
-                low = np.where(np.isnat(high), ROOT, np.array(low, dtype=object))
-            table[column.name] = low
-    return table
-
-
-def _write_report(
-    plan: Plan,
-    records: pd.DataFrame,
-    released: pd.DataFrame,
-    estimator: Any,
-    certificate: Any,
-    scenario: Any,
-) -> None:
-    request = plan.request
-    try:
-        with (
-            _missing_extra_as_request_error(),
-            bad_input_as_request_error(Option("report")),
-            warnings.catch_warnings(),
-        ):
-            from sk_microagg.report import make_report  # Few need it.
-
-            warnings.filterwarnings("ignore", SIMILAR)  # Said when the records were grouped.
-            report = make_report(
-                estimator,
-                *(with_dates(frame, plan.known) for frame in (records, released)),
-                source=Path(name_of_input(request.input)).name,
-                certificate=certificate,  # The report does not repeat the proof.
-                scenario=scenario,
-                analysis=request.analysis,
-                command=request.command,
-                unchanged=plan.unchanged.assign(**plan.unchanged_numbers),
-                dropped=plan.roles.dropped,
-                target=plan.target(),
-                kinds={column.name: column.kind for column in plan.columns},
-                earlier=request.earlier,
-                file=None if is_standard(request.output) else request.output,
-                shuffled=request.shuffle,
-                **plan.demands.columns() | plan.people_as_text(),
-            )
-            report.save(str(request.report), readers_of=file_of_input(request.input))
-    except OSError as error:
-        raise cannot_write(str(request.report), error) from error
 
 
 class Progress:
@@ -311,7 +275,10 @@ def release_file(
     is_piped = is_standard(request.output)
     facts["written"] = Fact("standard output", "-") if is_piped else request.output
     if request.report:
-        facts["report"] = request.report
+        words = f"{request.report}  (confidential: exact figures of the original)"
+        facts["report"] = Fact(words, request.report)
+    if request.card:
+        facts["card"] = request.card
     for message in progress.warnings if warns else []:
         warnings.warn(message.in_words(), UserWarning, stacklevel=user_stacklevel())
     return ReleaseSummary(facts, list(progress.warnings))

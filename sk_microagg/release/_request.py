@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from itertools import combinations
 from numbers import Real
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 from sk_microagg._table_roles import TableRoles
 from sk_microagg._table_space import LARGEST_WEIGHT
 from sk_microagg.builders import BUILDERS
-from sk_microagg.files._format import Declared, check_use
+from sk_microagg.files._format import Declared, check_use, unknown_column
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.privacy import Constraint
 from sk_microagg.refiners import REFINERS
 
 # Parameters that name columns, by what they hold: names, or names with something about each.
 LISTS = ("quasi_identifiers", "drop", "sensitive", "strata", "categorical", "number")
-SINGLE = ("unit", "weight", "target")
+SINGLE = ("unit", "weight")
 MAPPINGS = ("ordinal", "date", "column_weights", "decimals")
 
 # Words that are allowed.
@@ -30,15 +29,14 @@ CHOICES: dict[str, tuple] = {
     "release": ("averages", "generalized"),
     "intervals": ("overlapping", "disjoint"),
     "categories": (None, "mode", "shares", "generalize"),
+    "weight_release": ("keep", "mean"),
     "builder": (None, *BUILDERS),
     "refiner": (None, *REFINERS, "none"),
     "engine": ("memory", "dask"),
-    "leavers": ("keep", "withdraw_group"),
+    "leavers": ("freeze_group", "keep", "withdraw_group"),
+    "values": ("today", "first"),
     "header": ("check", "given", "none"),
 }
-
-# A message lists no more columns than this.
-MOST_NAMES = 20
 
 MOST_DECIMALS = 15
 
@@ -48,6 +46,7 @@ NUMBERS: dict[str, tuple[Callable[[float], bool], str]] = {
     "time_limit": (lambda value: 0 < value < math.inf, "a number above 0"),
     "certificate": (lambda value: 0 < value < math.inf, "a number above 0"),
     "hold": (lambda value: 0 <= value < 1, "a number from 0 to below 1"),
+    "spare": (lambda value: value >= 0 and value == int(value), "an integer of at least 0"),
     "column_weights": (
         lambda value: 0 < value <= LARGEST_WEIGHT,
         f"a number above 0 and at most {LARGEST_WEIGHT:g}",
@@ -91,8 +90,12 @@ class ReleaseRequest:
         Columns whose values no group mixes, released unchanged.
 
     weight : str or None, default=None
-        The column of sampling weights: means are weighted then, and it is released as the mean of
-        each group, so that weighted totals are those of the table.
+        The column of sampling weights: means are weighted then.
+
+    weight_release : {"keep", "mean"}, default="keep"
+        How weights are released: as they are, so that weighted totals of unchanged columns are
+        exact, and those of means are kept except for rounding; or, for weights that identify
+        people, as the mean of each group, which keeps the totals of means only.
 
     categorical : list of str, default=()
         Columns of categories, whatever they look like.
@@ -110,7 +113,8 @@ class ReleaseRequest:
         How much columns count when groups are made; 1 for others.
 
     decimals : int, dict or None, default=None
-        Decimals of released means, for all columns or for each.
+        Decimals of released means, for all columns or for each; by default, means are as coarse as
+        the gaps between values of their column.
 
     categories : {"mode", "shares", "generalize"} or None, default=None
         What is released of categories; None for the most frequent one of a group.
@@ -155,22 +159,25 @@ class ReleaseRequest:
         "dask" is for Parquet files and folders that are larger than memory.
 
     report : str or None, default=None
-        Where to write a report on the release, an .html or a .json file.
+        Where to write a report on the release, an .html or a .json file: confidential, with exact
+        figures of the original.
+
+    card : str or None, default=None
+        Where to write the release card, an .html, .md or .json file: one page to publish with the
+        release.
 
     scenario : Scenario, dict, str or None, default=None
-        Who gets the release, and which risk is acceptable, for the report: a
-        :class:`~sk_microagg.report.Scenario`, its parameters, or a .toml or .json file of these.
+        Who gets the release, which risk is acceptable, and why columns have their roles, for report
+        and card: a :class:`~sk_microagg.report.Scenario`, its parameters, or a .toml or .json file
+        of these.
 
     analysis : str or list of str, default=()
-        Regressions such as "income ~ age + sex" that the report compares before and after.
+        Regressions such as "income ~ age + C(sex)", in the words of statsmodels and R, that the
+        report has before and after.
 
     earlier : list of (table, column), default=()
-        Earlier releases of the same people, each with who its rows belong to, as text: the report
-        says whether people share their rows of all releases with others. It needs `unit`.
-
-    target : str or None, default=None
-        A column that is released unchanged and that a model is to predict: the report says how
-        well an intruder recognizes the records that a model was trained on.
+        Earlier releases of the same people, each with who its rows belong to, as text: summary and
+        report say whether people share their rows of all releases with others. It needs `unit`.
 
     shuffle : bool, default=False
         Whether to write the rows in random order.
@@ -179,20 +186,31 @@ class ReleaseRequest:
         Whether files that exist may be replaced.
 
     series : str or None, default=None
-        The state of a series of releases, a file that is made by the first one: see
+        The state of a series of releases, a file that the first one makes: see
         :class:`sk_microagg.ReleaseSeries`. Rows are in random order then.
+
+    series_begin : bool, default=False
+        Whether this is the first release of a series, whose state must not exist yet.
 
     hold : float, default=0.0
         Share of the newcomers of a series that may wait for better company.
 
-    leavers : {"keep", "withdraw_group"}, default="keep"
-        What becomes of people of a series who are no longer in the table.
+    leavers : {"freeze_group", "keep", "withdraw_group"}, default="freeze_group"
+        What becomes of people of a series who are no longer in the table, and of their groups.
+
+    values : {"today", "first"}, default="today"
+        What is released of people of a series in columns that are not anonymized: their rows of
+        today, or those with which they were first released.
+
+    spare : int, default=0
+        How many members new groups of a series have beyond k.
 
     erase : list of str, default=()
         People who must be in no release of a series from now on, as `unit` names them.
 
     na : list of str, default=()
-        More texts that mean that a value is missing.
+        More texts that mean that a value is missing: in all columns, or in one, as
+        "income=unknown".
 
     decimal : str, default="."
         The decimal mark.
@@ -236,6 +254,7 @@ class ReleaseRequest:
     unit: str | None = None
     strata: Sequence[str] = ()
     weight: str | None = None
+    weight_release: Literal["keep", "mean"] = "keep"
     categorical: Sequence[str] = ()
     number: Sequence[str] = ()
     ordinal: Any = ()
@@ -256,15 +275,18 @@ class ReleaseRequest:
     n_jobs: int = -1
     engine: str = "memory"
     report: str | None = None
+    card: str | None = None
     scenario: Any = None
     analysis: str | Sequence[str] = ()
     earlier: Sequence[tuple[Any, Any]] = field(default=(), compare=False)
-    target: str | None = None
     shuffle: bool = False
     overwrite: bool = False
     series: str | None = None
+    series_begin: bool = False
     hold: float = 0.0
-    leavers: str = "keep"
+    leavers: str = "freeze_group"
+    values: str = "today"
+    spare: int = 0
     erase: Sequence[str] = ()
     na: Sequence[str] = ()
     decimal: str = "."
@@ -276,7 +298,7 @@ class ReleaseRequest:
     command: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("input", "output", "report", "hierarchies", "series"):
+        for name in ("input", "output", "report", "card", "hierarchies", "series"):
             value = getattr(self, name)
             self._set(name, None if value is None else str(value))
         if isinstance(self.analysis, str):
@@ -345,7 +367,7 @@ def check_numbers(request: ReleaseRequest, names: Sequence[str]) -> None:
 
 def check_values(request: ReleaseRequest) -> None:
     """Raise unless numbers and words of a request are allowed, but for those of columns."""
-    check_numbers(request, ("k", "time_limit", "certificate", "hold"))
+    check_numbers(request, ("k", "time_limit", "certificate", "hold", "spare"))
     for name, allowed in CHOICES.items():
         value = getattr(request, name)
         if value not in allowed:
@@ -358,22 +380,6 @@ def check_names(parameter: str, given: Sequence[str | None], names: Sequence[str
     for name in given:
         if name is not None and name not in names:
             raise unknown_column(parameter, name, names)
-
-
-def unknown_column(parameter: str, name: str, names: Sequence[str]) -> RequestError:
-    """The error about a column that does not exist; it lists those that do."""
-    listed = ", ".join(map(repr, names[:MOST_NAMES]))
-    if len(names) > MOST_NAMES:
-        listed += f" and {len(names) - MOST_NAMES} more"
-    text = "{parameter} names {name!r}, but the columns are {columns}."
-    near = {other.strip().lower(): other for other in names}
-    close = get_close_matches(name.strip().lower(), near, n=1)
-    if any("," in other and name and name in other for other in names):
-        text += " A name that contains a comma must be in double quotes."
-    elif close:
-        text += " Did you mean {close!r}?"
-    facts = {"columns": listed, "name": name, "close": near[close[0]] if close else None}
-    return RequestError("unknown_column", text, name, parameter=Option(parameter), **facts)
 
 
 def roles_of(request: Any, names: list) -> TableRoles:
@@ -394,7 +400,8 @@ def roles_of(request: Any, names: list) -> TableRoles:
     if not chosen:
         _refuse_no_column([role for role, given in named.items() if given])
     named |= {"quasi_identifiers": chosen, "drop": [n for n in request.drop if n not in units]}
-    return TableRoles.from_estimator(SimpleNamespace(**named), names)
+    parameters = SimpleNamespace(**named, weight_release=request.weight_release)
+    return TableRoles.from_estimator(parameters, names)
 
 
 def check_effects(request: ReleaseRequest, declared: Declared, roles: TableRoles) -> None:

@@ -14,11 +14,9 @@ import pandas as pd
 from sk_microagg import TableAggregator
 from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._formatting import (
-    FEWEST_RECORDS,
     homogeneity_lines,
     percent,
     printable,
-    share_in_words,
     shown,
 )
 from sk_microagg.builders import BUILDERS
@@ -26,6 +24,7 @@ from sk_microagg.files._messages import PYTHON, Message, Voice
 from sk_microagg.files._notations import Column
 from sk_microagg.generalization._generalizer import loss_of_release
 from sk_microagg.refiners._chain import name_of
+from sk_microagg.release._totals import ChangedTotal
 
 WIDTH_OF_NAMES = 18
 WIDTH = 100
@@ -120,28 +119,32 @@ def summarize(
     columns: Sequence[dict],
     singled_out: dict,
     demands: dict,
+    advice: tuple = (),
     certificate: Any = None,
     interrupted: Sequence[str] = (),
     gaps: Sequence[str] = (),
+    changes: Sequence[ChangedTotal] = (),
 ) -> dict:
-    """The facts about a release; `homogeneous` has two shares for each unchanged column."""
+    """The facts about a release; `homogeneous` has two shares for each unchanged column.
+
+    The `advice` is what to do if groups share values.
+    """
     shares = dict(zip(roles.unchanged, homogeneous, strict=True))
-    lines = _lines_of_sensitive(shares, roles, n_records, estimator.k)
+    lines = _lines_of_sensitive(shares, roles, n_records)
     # A stratum is a part of every row of its groups.
-    others = [name for name in roles.unchanged if name not in {*roles.sensitive, *roles.strata}]
-    lines += homogeneity_lines(
-        {shown(name): shares[name] for name in others}, n_records, estimator.k
-    )
+    left_out = {*roles.sensitive, *roles.strata, roles.weight}
+    others = [name for name in roles.unchanged if name not in left_out]
+    lines += homogeneity_lines({shown(name): shares[name] for name in others}, n_records)
     loss = loss_of_release(estimator)
     level_of = " together with its stratum" if roles.strata else ""
     facts = {
         "records": n_records,
         "anonymized": names_of_columns(roles.quasi_identifiers),
-        "columns": Fact([*map(_line_of_column, columns)], [*columns]),
+        "columns": Fact([*map(line_of_column, columns)], [*columns]),
         "unchanged": names_of_columns(roles.unchanged),
         **({"sensitive": assumed_unknown(roles.sensitive)} if roles.sensitive else {}),
         **({"strata": names_of_columns(roles.strata)} if roles.strata else {}),
-        **({} if roles.weight is None else {"weight": _fact_on_weight(roles, estimator, gaps)}),
+        **_fact_on_weight(roles, estimator, gaps, changes),
         "method": method_of(estimator),
         "groups": estimator.n_groups_,
         "smallest group": estimator.group_sizes_.min(),
@@ -152,14 +155,20 @@ def summarize(
         ),
         **singled_out,
         **demands,
-        **({"homogeneity": lines} if lines else {}),
-        "information loss": Fact(percent(loss, digits=3), loss),
+        **({"homogeneity": _with_advice(lines, advice)} if lines else {}),
+        "information loss": Fact(percent(loss), loss),
     }
     if certificate is not None:
         facts["certificate"] = f"{certificate.verdict()}: {certificate.reason()}"
     if interrupted:
         facts["interrupted"] = list(interrupted)
     return facts
+
+
+def _with_advice(lines: list[str], advice: tuple) -> Any:
+    """Lines on groups that share one value, and one on what prevents that, if they are many."""
+    text = "{advice} for different values in each group"
+    return Fact([*lines, Message("disclosed", text, advice=advice)], lines) if advice else lines
 
 
 def names_of_columns(columns: Sequence[str]) -> Fact:
@@ -171,24 +180,37 @@ def assumed_unknown(columns: Sequence[str]) -> Fact:
     return Fact(f"{names}  (assumed to be unknown to intruders)", value)
 
 
-def _fact_on_weight(roles: TableRoles, estimator: Any, gaps: Sequence[str]) -> Fact:
-    """What holds for weighted totals, given columns of numbers with missing values."""
-    words = f"{shown(roles.weight)}  (released as the mean of its group; "
+def _fact_on_weight(
+    roles: TableRoles, estimator: Any, gaps: Sequence[str], changes: Sequence[ChangedTotal]
+) -> dict:
+    """Which weighted totals are kept, given columns of numbers with missing values, if any are."""
+    if roles.weight is None:
+        return {}
+    how = "released unchanged" if roles.keeps_weight else "released as the mean of its group"
+    totals = ["its total and those of unchanged columns are exact"] if roles.keeps_weight else []
+    lost = list(gaps)
     if estimator.numbers == "interval":
-        words += "totals of it are those of the original)"
-        return Fact(words, {"column": roles.weight, "totals_not_kept": roles.quasi_identifiers})
-    words += "totals of it times a column of numbers are those of the original, but for rounding"
-    if gaps:
-        words += f", except for {', '.join(map(shown, gaps))}, where values are missing"
-    return Fact(words + ")", {"column": roles.weight, "totals_not_kept": list(gaps)})
+        lost = roles.quasi_identifiers
+    else:
+        totals.append("totals of anonymized numbers are kept except for rounding")
+        if gaps:
+            totals[-1] += f" and for {', '.join(map(shown, gaps))}, where values are missing"
+    first = f"{shown(roles.weight)}  ({'; '.join([how, *totals])})"
+    value = {
+        "column": roles.weight,
+        "release": "keep" if roles.keeps_weight else "mean",
+        "totals_not_kept": lost,
+        "changes": [each.to_dict() for each in changes],
+    }
+    return {"weight": Fact([first, *(each.in_words() for each in changes)], value)}
 
 
-def _line_of_column(column: dict) -> str:
+def line_of_column(column: dict) -> str:
     about = {**column, "name": shown(column["name"])}
     return "{name}: {kind} ({recognized}); released: {released}".format(**about)
 
 
-def _lines_of_sensitive(shares: dict, roles: TableRoles, n_records: int, k: int) -> list[str]:
+def _lines_of_sensitive(shares: dict, roles: TableRoles, n_records: int) -> list[str]:
     """Lines on homogeneity for all sensitive columns, also those without homogeneous groups."""
     none = [
         f"{shown(name)}: no records are in groups that share one value"
@@ -196,7 +218,7 @@ def _lines_of_sensitive(shares: dict, roles: TableRoles, n_records: int, k: int)
         if not any(shares[name])
     ]
     shares = {shown(name): shares[name] for name in roles.sensitive}
-    return homogeneity_lines(shares, n_records, k, most=None) + none
+    return homogeneity_lines(shares, n_records, most=None) + none
 
 
 def method_of(estimator: Any) -> str:
@@ -215,20 +237,20 @@ def method_of(estimator: Any) -> str:
     return ", ".join(words)
 
 
-def describe(
-    column: Column, release: pd.DataFrame | None, estimator: Any, fewest: int = FEWEST_RECORDS
-) -> dict:
-    """A column in words; shares of missing values are of at least `fewest` records, or bounds."""
+def describe(column: Column, release: pd.DataFrame | None, estimator: Any) -> dict:
+    """A column in words."""
     if release is None:
         released = "empty cells"
     elif not isinstance(estimator, TableAggregator) or estimator.numbers == "interval":
         released = generalized_in_words(column, estimator.hierarchies or {})
     elif column.notation is not None or estimator.categories == "mode":
         is_missing = release.isna().to_numpy()
-        about = describe_averages(column, bool(is_missing.any()))
+        # In a series, each release had its own.
+        rounding = getattr(estimator, "rounding_", {}).get(column.name)
+        about = describe_averages(column, bool(is_missing.any()), rounding)
         before, after = float(pd.isna(column.values).mean()), float(is_missing.mean())
         if before:
-            words = [share_in_words(share, len(release), fewest) for share in (before, after)]
+            words = map(percent, (before, after))
             about["released"] += "; missing: {} before, {} after".format(*words)
         return about
     else:
@@ -236,10 +258,10 @@ def describe(
     return _description(column, released)
 
 
-def describe_averages(column: Column, is_incomplete: bool) -> dict:
-    """A column that is released as means or most frequent values, in words."""
+def describe_averages(column: Column, is_incomplete: bool, rounding: Any) -> dict:
+    """A column in words that is released as means, `rounding` these, or as most frequent values."""
     is_category = column.notation is None
-    released = "most frequent value" if is_category else _mean_in_words(column)
+    released = "most frequent value" if is_category else _mean_in_words(column, rounding)
     if is_incomplete:
         released += f", empty where most are missing{' or rare' if is_category else ''}"
     return _description(column, released)
@@ -270,28 +292,18 @@ def generalized_in_words(column: Column, hierarchies: Mapping[str, Any]) -> str:
     return f"{released}, or * for any value"
 
 
-def _mean_in_words(column: Column) -> str:
+def _mean_in_words(column: Column, rounding: Any) -> str:
     notation: Any = column.notation
     if column.kind == "ordinal":
         n_released, n_levels = len(notation.ranks), len(notation.levels)
         if n_released == n_levels:
             return "value of the mean rank"
         return "shared value next to the mean rank" if n_released else "empty cells"
-    if column.kind == "date":
-        return f"mean, rounded to {notation.unit}s"
-    decimals = notation.decimals
-    if decimals is None:
-        digits = notation.digits
-        return (
-            "mean, "
-            + ("with all" if digits is None else f"rounded to {digits} significant")
-            + " digits"
-        )
-    if decimals == 0:
-        return "mean, rounded to integers"
-    if decimals < 0:
-        return f"mean, rounded to multiples of {10**-decimals}"
-    return f"mean, rounded to {decimals} decimal{'s' if decimals > 1 else ''}"
+    if rounding is None:
+        return "mean, rounded as it was released first"
+    if rounding.decimals is None and getattr(notation, "digits", None) is not None:
+        return f"mean, rounded to {notation.digits} significant digits"
+    return f"mean, {'with' if rounding.decimals is None else 'rounded to'} {rounding}"
 
 
 def plain(value: Any) -> Any:

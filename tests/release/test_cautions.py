@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sk_microagg.files._table import Table
+from sk_microagg.privacy import LDiversity
 from sk_microagg.release._cautions import (
+    free_texts,
     identifiers,
     is_identifier,
     several_rows,
@@ -143,6 +145,18 @@ def test_what_determines_anonymized_columns(release, file):
     ]
 
 
+@pytest.mark.slow_but_first
+def test_anonymized_columns_that_determine_each_other(release, file):
+    path, output, settings = file
+    names = ["age", "exper", "expersq"]
+    summary = release(path, output, quasi_identifiers=names, drop=["year"], **settings)
+    [warning] = [message for message in summary.warnings if message.code == "redundant"]
+    assert str(warning).startswith(
+        "anonymized, exper determines expersq, or nearly so: their means"
+    )
+    assert str(warning).endswith("pass drop='expersq'")
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("facts_only")
 def test_a_report_names_what_determines_others(release, wages, tmp_path):
@@ -165,7 +179,7 @@ def test_strata_determine_without_harm(release, wages, tmp_path):
     paths = tmp_path / "wages.csv", tmp_path / "release.csv"
     summary = release(*paths, strata=["decade"], report=report)
     assert summary.warnings == []
-    nobody = "nobody is unique by decade together with the anonymized columns"
+    nobody = "no record is unique by decade together with the anonymized columns"
     assert summary.facts["singled out"].text[0] == nobody
     assert "✓" in report.read_text(encoding="utf-8")
 
@@ -178,9 +192,11 @@ def test_what_programs_get(release, wages, tmp_path):
     assert found["columns"] == ["union"]
     assert (found["unique"], found["unique_by"]) == (0, [0])
     assert 0.2 < found["expected_matches"] < 0.5
-    assert found["unique_with_release"] == 0.05
+    assert found["unique_with_release"] == pytest.approx(16 / 300)
     [warning] = summary.warnings
-    assert str(warning).startswith("5% of the records are unique by what comes out unchanged, uni")
+    assert str(warning).startswith(
+        "16 of 300 records (5.33%) are unique by what comes out unchanged"
+    )
 
 
 @pytest.mark.slow
@@ -198,7 +214,7 @@ def test_people_are_counted(release, wages, tmp_path, engine):
     if engine == "memory":
         [warning] = [message for message in summary.warnings if message.code == "singled_out"]
         assert "unique by what comes out unchanged, measured, and" in str(warning)
-        assert "nobody" not in summary.facts["singled out"].text[0]
+        assert "no record" not in summary.facts["singled out"].text[0]
 
 
 def test_a_column_of_which_nothing_is_released(release, write, tmp_path):
@@ -243,7 +259,9 @@ def test_numbers_that_may_be_codes(release, write, tmp_path):
     assert hints_of(summary) == [*zip(HINTS, ["age", "state"], strict=True)]
     assert summary.warnings[0].facts["codes"] == "999"
     settings |= {"na": ["999"], "categorical": ["state"]}
-    assert release(path, tmp_path / "other.csv", **settings).warnings == []
+    assert {each.code for each in release(path, tmp_path / "other.csv", **settings).warnings} <= {
+        "disclosed"
+    }
     assert "999" not in (tmp_path / "other.csv").read_text()
 
 
@@ -312,5 +330,46 @@ def test_free_text():
     messages = Warned()
     note = [f"came with her sister, and was told to come back in {i % 20} weeks" for i in range(40)]
     cells = {"note": note, "town": ["a rather long name of a town in the north"] * 40}
-    warn_of_free_text(Table(pa.table(cells), False), [*cells], messages)
+    warn_of_free_text(free_texts(Table(pa.table(cells), False), [*cells]), messages)
     assert [(message.code, message.column) for message in messages] == [("free_text", "note")]
+
+
+@pytest.mark.parametrize("engine", ["memory", "dask"])
+def test_values_that_groups_share_are_warned_of(release, tmp_path, engine):
+    """In groups by age, most people are dead, or most alive: the release says so of each."""
+    if engine == "dask":
+        pytest.importorskip("dask.dataframe")
+    rng = np.random.default_rng(0)
+    age = np.arange(20, 80).repeat(5)
+    dead = np.where(rng.random(300) < (age > 60) * 0.9, "yes", "no")
+    table = pd.DataFrame({"age": age, "dead": dead, "land": "AT", "coin": rng.choice([0, 1], 300)})
+    table.to_parquet(tmp_path / "t.parquet")
+    settings = {"quasi_identifiers": ["age"], "k": 5, "engine": engine}
+    summary = release(tmp_path / "t.parquet", tmp_path / "o.parquet", **settings)
+    found = pd.read_parquet(tmp_path / "o.parquet")
+    is_shared = found.groupby("age")["dead"].transform("nunique") == 1
+    [message] = [each for each in summary.warnings if each.code == "disclosed"]
+    assert message.column == "dead"
+    advice = "pass sensitive=['dead'] and privacy=LDiversity(2) for different values in each group"
+    assert str(message) == (
+        f"dead: {is_shared.mean():.1%} of the records are in groups that share one value, "
+        f"which the release discloses of them; {advice}"
+    )
+    assert advice in " ".join(str(summary).split())
+    assert not [line for line in summary.to_dict()["homogeneity"] if advice in line]
+    settings |= {"sensitive": ["dead"], "privacy": LDiversity(2)}
+    diverse = release(tmp_path / "t.parquet", tmp_path / "diverse.parquet", **settings)
+    assert "disclosed" not in {each.code for each in diverse.warnings}
+
+
+@pytest.mark.parametrize("engine", ["memory", "dask"])
+def test_free_text_is_warned_of_by_every_engine(release, tmp_path, engine):
+    rng = np.random.default_rng(0)
+    words = np.array(["alpha", "beta", "gamma", "delta", "omega", "sigma", "lambda", "theta"])
+    notes = [" ".join(row) for row in words[rng.integers(0, 8, (140, 7))]]
+    table = pd.DataFrame({"age": rng.integers(20, 90, 200), "note": [*notes, *notes[:60]]})
+    table.assign(town=["Graz", "Wien"] * 100).to_parquet(tmp_path / "t.parquet")
+    settings = {"quasi_identifiers": ["age"], "sensitive": ["note", "town"], "engine": engine}
+    summary = release(tmp_path / "t.parquet", tmp_path / "o.parquet", **settings)
+    [message] = [each for each in summary.warnings if each.code == "free_text"]
+    assert message.column == "note"

@@ -44,7 +44,8 @@ def test_what_else_needs_memory(write, tmp_path, given):
         ({"certificate": -1}, "bad_value"),
         ({"method": "average"}, "bad_value"),
         ({"engine": "spark"}, "bad_value"),
-        ({"target": "ill"}, "needs"),
+        ({"analysis": ["x ~ y"], "card": "card.md"}, "needs"),
+        ({"card": "card.pdf"}, "report_name"),
         ({"report": "r.pdf"}, "report_name"),
         ({"report": "-"}, "no_file"),
         ({"report": "nowhere/r.html"}, "cannot_write"),
@@ -98,7 +99,9 @@ def test_paths_on_dask(write, tmp_path, monkeypatch):
     for folder in ("in", "empty"):
         (tmp_path / folder).mkdir()
     write("t.csv", "a\n1\n")
+    (tmp_path / "in" / "part.parquet").touch()
     for path, output, code in [
+        ("empty", "out", "no_parquet"),
         ("nowhere", "out", "cannot_read"),
         ("t.csv", "out", "no_parquet"),
         ("in", "out.csv", "no_parquet"),
@@ -109,8 +112,8 @@ def test_paths_on_dask(write, tmp_path, monkeypatch):
         error = refused_at_once(path, output, engine="dask", overwrite=True)
         assert error.code == code
     check_request(ReleaseRequest("in", "out", engine="dask"))
-    error = refused_at_once("in", "out.parquet")
-    assert (error.code, error.facts["engine"].value) == ("folder", "dask")
+    check_request(ReleaseRequest("in", "out.parquet"))
+    assert refused_at_once("in", "in/out.parquet").code == "inside"
 
 
 @pytest.mark.parametrize("suffix", [*SUFFIXES_OF_REPORTS, ".HTML"])

@@ -32,7 +32,7 @@ def test_default():
     estimator = make()
     assert isinstance(estimator, TableAggregator)
     usual = TableAggregator(
-        quasi_identifiers=["a", "b"], decimals={"a": 2}, random_state=0, n_jobs=-1
+        quasi_identifiers=["a", "b"], decimals={"a": "auto"}, random_state=0, n_jobs=-1
     )
     assert estimator.get_params() == usual.get_params()
 
@@ -79,7 +79,6 @@ def test_kaim():
         ({"column_weights": {"a": 2}}, "column_weights"),
         ({"categories": "mode"}, "categories"),
         ({"decimals": 0}, "decimals"),
-        ({"target": "a"}, "target"),
     ],
 )
 def test_parameters_that_kaim_does_not_know(settings, given):
@@ -87,7 +86,7 @@ def test_parameters_that_kaim_does_not_know(settings, given):
     with pytest.raises(RequestError, match="is not for method='kaim'") as caught:
         check_method(request_of(method="kaim", **settings))
     assert caught.value.facts.get("given", caught.value.facts.get("refiner")).name == given
-    if given in ("categories", "decimals", "target"):
+    if given in ("categories", "decimals"):
         with pytest.raises(RequestError, match="is not for release='generalized'"):
             check_method(request_of(release="generalized", **settings))
     else:

@@ -12,6 +12,7 @@ import pytest
 
 from sk_microagg._cli._voice import SHELL
 from sk_microagg.privacy import LDiversity, TCloseness
+from sk_microagg.release import release_file
 
 pytest.importorskip("dask.dataframe")
 # Dask itself causes this warning with newer versions of pandas.
@@ -53,7 +54,7 @@ CHOICE = {"quasi_identifiers": ["age", "height"], "drop": ["name"], "engine": "d
 def test_a_folder(release, folder, visits, tmp_path):
     output = tmp_path / "release.parquet"
     summary = release(folder, output, **CHOICE, sensitive=["ward", "missing", "answers"], k=4)
-    assert summary.warnings == []
+    assert {each.code for each in summary.warnings} <= {"disclosed"}
     assert summary.facts["method"] == "DaskTableAggregator, builder mdav, refiner auto"
     assert summary.to_dict()["anonymity_level"] == 4
     written = pd.read_parquet(output)
@@ -233,3 +234,15 @@ def test_without_dask(refused, folder, tmp_path, monkeypatch):
     error = refused(folder, tmp_path / "out", **CHOICE)
     assert str(error) == "engine='dask' needs dask: install sk-microagg[dask]."
     assert error.in_words(SHELL).startswith("--engine dask needs dask")
+
+
+@pytest.mark.parametrize("kind", [KeyError, TypeError, RuntimeError])
+def test_an_error_of_our_own_is_no_bad_input(folder, tmp_path, monkeypatch, kind):
+    def fail(*arguments):
+        raise kind("a bug")
+
+    from sk_microagg.release import _out_of_memory
+
+    monkeypatch.setattr(_out_of_memory.DaskTableAggregator, "_fit_transform", fail)
+    with pytest.raises(kind, match="a bug"):
+        release_file(folder, tmp_path / "out.parquet", **CHOICE)

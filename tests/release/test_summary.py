@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sk_microagg._utils._formatting import in_records, percent
 from sk_microagg.metrics import homogeneity
 
 # Dask itself causes this warning with newer versions of pandas.
@@ -33,7 +34,7 @@ def anonymize(request, release, visits, tmp_path):
         output = tmp_path / "release.parquet"
         settings = {"quasi_identifiers": ["age", "size"], **settings}
         summary = release(tmp_path / "visits.parquet", output, engine=request.param, **settings)
-        return summary.facts.get("homogeneity", []), pd.read_parquet(output)
+        return summary.to_dict().get("homogeneity", []), pd.read_parquet(output)
 
     return anonymize
 
@@ -46,14 +47,14 @@ def test_share_of_the_records(anonymize):
     told, release = anonymize(drop=SAME)
     share = homogeneity(release[["age", "size"]], release["ward"])
     assert 0.5 < share < 1
-    assert told == [f"ward: {share:.0%} of the records are in groups that share one value"]
+    assert told == [f"ward: {in_records(share, 60)} are in groups that share one value"]
 
 
 @pytest.mark.slow_but_first
 def test_five_columns_and_a_count(anonymize):
     told, _ = anonymize()
     assert told == [
-        *(f"same{j}: 100% of the records are in groups that share one value" for j in range(5)),
+        *(f"same{j}: 60 of 60 records (100%) are in groups that share one value" for j in range(5)),
         "and 2 more columns",
     ]
 
@@ -77,8 +78,8 @@ def test_adult(release, data_folder, tmp_path):
     table = pd.read_csv(tmp_path / "release.csv")
     share = homogeneity(table.drop(columns="salary-class"), table["salary-class"])
     assert 0.2 < share < 0.6
-    line = f"salary-class: {share:.0%} of the records are in groups that share one value"
-    assert summary.facts["homogeneity"] == [line]
+    line = f"salary-class: {in_records(share, 3000)} are in groups that share one value"
+    assert summary.to_dict()["homogeneity"] == [line]
 
 
 def test_missing_values_are_one_value_however_they_are_written(release, tmp_path):
@@ -87,8 +88,8 @@ def test_missing_values_are_one_value_however_they_are_written(release, tmp_path
     )
     table.to_csv(tmp_path / "visits.csv", index=False)
     paths = tmp_path / "visits.csv", tmp_path / "out.csv"
-    told = release(*paths, k=3, quasi_identifiers=["age"]).facts["homogeneity"]
-    assert told == ["ward: 50% of the records are in groups that share one value"]
+    told = release(*paths, k=3, quasi_identifiers=["age"]).to_dict()["homogeneity"]
+    assert told == ["ward: 3 of 6 records (50.0%) are in groups that share one value"]
 
 
 @pytest.mark.slow_but_first
@@ -100,13 +101,13 @@ def test_one_known_value_apart_from_missing_ones(anonymize, visits):
     share, known = (homogeneity(classes, release["same0"], missing=m) for m in ("value", "ignored"))
     assert 0 < share < known
     assert homogeneity(classes, release["ill"]) == 0
-    one_known = "of the records in groups with a single known value, apart from missing"
+    one_known = "in groups with a single known value, apart from missing"
     assert told[1].startswith(
-        f"same0: {share:.0%} of the records are in groups that share one value, {known:.0%} "
-        + one_known
+        f"same0: {in_records(share, 60)} are in groups that share one value, "
+        f"{in_records(known, 60)} {one_known}"
     )
     assert told[0].startswith(
-        f"ill: no records are in groups that share one value, 100% {one_known}"
+        f"ill: no records are in groups that share one value, 60 of 60 records (100%) {one_known}"
     )
 
 
@@ -119,4 +120,4 @@ def test_gaps_before_and_after(release, tmp_path):
     after = pd.read_csv(tmp_path / "o.csv")["size"].isna().mean()
     age, size = (column["released"] for column in summary.to_dict()["columns"])
     assert "missing" not in age
-    assert size.endswith(f"missing: 17% before, {after:.0%} after")
+    assert size.endswith(f"missing: 16.7% before, {percent(after)} after")
