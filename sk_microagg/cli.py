@@ -10,11 +10,11 @@ from importlib import import_module
 from typing import TextIO
 
 from sk_microagg._cli._parser import make_parser
+from sk_microagg._cli._start import INTERRUPTED, raise_if_interrupted
 from sk_microagg._cli._voice import SHELL
 from sk_microagg._utils._formatting import printable
 from sk_microagg.files._messages import RequestError, one_line, require
 
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 # Sent by a batch system, and when a terminal is closed; Windows has no SIGHUP.
@@ -32,9 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     exit_code : int
-        0 on success; 1 for errors in files or their contents, explained in one line on stderr; 130
-        after Ctrl-C; 141 if the output is no longer read. Wrong usage exits with 2, SIGHUP with 129
-        and SIGTERM with 143.
+        0 on success; 1 for errors in files or their contents, explained in a line on stderr, and
+        one for each column if several are not clear; 130 after Ctrl-C; 141 if the output is no
+        longer read. Wrong usage exits with 2, SIGHUP with 129 and SIGTERM with 143.
 
     Examples
     --------
@@ -54,10 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             require(("pandas", "pyarrow"), "table", "Reading tables")
         # Imported only now, since other commands work without its dependencies.
         module, name = options.run
-        getattr(import_module(module), name)(options)
+        run = getattr(import_module(module), name)
+        raise_if_interrupted()
+        run(options)
         sys.stdout.flush()
     except RequestError as error:
-        return _fail(error.in_words(SHELL))
+        return _fail(*error.in_lines(SHELL))
     except MemoryError:
         return _fail("There is not enough memory; --engine dask takes larger Parquet tables.")
     except KeyboardInterrupt:
@@ -92,8 +94,8 @@ def _leave(number: int, frame: object) -> None:
     sys.exit(128 + number)
 
 
-def _fail(why: str) -> int:
-    print(f"sk-microagg: error: {printable(why)}", file=sys.stderr)
+def _fail(*why: str) -> int:
+    print("sk-microagg: error: " + "\n".join(map(printable, why)), file=sys.stderr)
     return 1
 
 

@@ -21,6 +21,7 @@ class Once(argparse.Action):
 # Numbers that options take: how they are read, which of them are allowed, and in words.
 NUMBERS: dict[str, tuple[Callable, Callable[[Any], bool], str]] = {
     "at_least_1": (int, lambda value: value >= 1, "an integer of at least 1"),
+    "at_least_0": (int, lambda value: value >= 0, "an integer of at least 0"),
     "seed": (int, lambda value: 0 <= value < 2**32, "an integer from 0 to 2**32 - 1"),
     "jobs": (int, lambda value: value != 0, "an integer other than 0"),
     "positive": (float, lambda value: 0 < value < math.inf, "a number above 0"),

@@ -27,16 +27,16 @@ SIMPLE_NAME = re.compile(r"\w[\w.]*")
 SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$|^--$')
 
 OF_ONE_VALUE = "method", "release", "intervals", "categories", "builder", "refiner", "time_limit"
-OF_ONE_VALUE += "certificate", "series", "hold", "leavers", "report", "hierarchies", "encoding"
-OF_ONE_VALUE += ("sheet",)
+OF_ONE_VALUE += "weight_release", "certificate", "series", "hold", "leavers", "values", "spare"
+OF_ONE_VALUE += "report", "card", "hierarchies", "encoding", "sheet"
 
 
 def command_line(request: ReleaseRequest, names: Sequence[str] = (), *, hides: bool = False) -> str:
     """The command that asks for a release, as the shells of this system want it.
 
     The names of all columns of the table decide what is clear without quotes. With `hides`, files
-    are named without their folders and ordinals without the order of values: a report shows neither
-    the machine that it was made on, nor values of the table.
+    are named without their folders, and erased people not at all: a report shows neither the
+    machine that it was made on, nor who asked to be forgotten.
     """
     shown = _without_secrets(request) if hides else request
     command = ["sk-microagg", *arguments_of(shown, names)]
@@ -47,14 +47,13 @@ def command_line(request: ReleaseRequest, names: Sequence[str] = (), *, hides: b
 def _without_secrets(request: ReleaseRequest) -> ReleaseRequest:
     paths = {
         name: Path(path).name or path
-        for name in ("input", "output", "report", "hierarchies", "series")
+        for name in ("input", "output", "report", "card", "hierarchies", "series")
         if (path := getattr(request, name)) is not None
     }
     if isinstance(request.scenario, str) and not request.scenario.startswith("{"):
         paths["scenario"] = Path(request.scenario).name
     paths["earlier"] = [[Path(path).name for path in pair] for pair in request.earlier]
-    ordinal = {name: order and ["…"] for name, order in request.ordinal.items()}
-    return request.replace(**paths, ordinal=ordinal, erase=["…"] if request.erase else [])
+    return request.replace(**paths, erase=["…"] if request.erase else [])
 
 
 def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str]:
@@ -69,7 +68,7 @@ def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str
         ]
     arguments += [
         f"--{name}={_quoted(value)}"
-        for name in ("unit", "weight", "target")
+        for name in ("unit", "weight")
         if (value := getattr(request, name)) is not None
     ]
     for name in ("ordinal", "date", "column_weights", "decimals"):
@@ -90,7 +89,11 @@ def arguments_of(request: ReleaseRequest, names: Sequence[str] = ()) -> list[str
         arguments += [f"--{name}={_quoted(text) if text else _in_quotes(text)}" for text in listed]
     if request.header != usual["header"]:
         arguments.append(SHELL.option(Option("header", request.header)))
-    flags = {"--shuffle": request.shuffle, "--force": request.overwrite}
+    flags = {
+        "--series-begin": request.series_begin,
+        "--shuffle": request.shuffle,
+        "--force": request.overwrite,
+    }
     return arguments + [flag for flag, is_set in flags.items() if is_set]
 
 

@@ -10,11 +10,11 @@ import pandas as pd
 import pyarrow as pa
 
 from sk_microagg._utils._validation import LARGEST_VALUE
-from sk_microagg.files._column_kinds import DECLARED, column_of_text
+from sk_microagg.files._column_kinds import column_of_text
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._notations import Column
-from sk_microagg.files._table import Table
+from sk_microagg.files._table import Table, declared_by, read_as
 
 # The ends are separated as the notation of the column says.
 INTERVAL = re.compile(r"\[(.+?)[,;] (.+)[\])]")
@@ -35,7 +35,7 @@ LARGEST_CHANCE = 5.0
 
 def compared_columns(original: Table, release: Any, names: list, declared: Declared) -> list:
     columns = original.columns(names, declared, is_strict=True)
-    return [(old, _read_as(old, release)) for old in columns]
+    return [(old, read_as(old, release)) for old in columns]
 
 
 def middles(old: Column, new: Column, format: Format) -> np.ndarray | None:
@@ -49,7 +49,7 @@ def middles(old: Column, new: Column, format: Format) -> np.ndarray | None:
     cells = pa.chunked_array([pa.array([end[at] for end in ends], pa.string()) for at in (0, 1)])
     if old.kind == "number":
         format = replace(format, decimal=old.notation.decimal)
-    for declared in _declared_by(old):
+    for declared in declared_by(old):
         with suppress(RequestError):
             column = column_of_text(cells, old.name, format, declared, is_strict=True)
             if column.kind != old.kind:
@@ -57,27 +57,6 @@ def middles(old: Column, new: Column, format: Format) -> np.ndarray | None:
             low, high = comparable_values(column).reshape(2, -1)
             return (low + high) / 2
     return None
-
-
-def _read_as(old: Column, table: Table) -> Any:
-    """A column of a table as the kind that it has in the original, or as it is recognized."""
-    for declared in _declared_by(old):
-        with suppress(RequestError):
-            return table.columns([old.name], declared, is_strict=True)[0]
-    return table.columns([old.name])[0]
-
-
-def _declared_by(old: Column) -> list:
-    """What a column of the original says about the released one, maybe in two ways."""
-    if old.kind not in DECLARED:
-        return []
-    said = Declared(kinds={old.name: old.kind})
-    if old.kind == "ordinal":
-        return [replace(said, orders={old.name: old.notation.levels})]
-    if old.kind == "date":
-        # A pattern cannot be read by itself if there are time zones, or if the release has types.
-        return [replace(said, date_patterns={old.name: old.notation.pattern}), said]
-    return [said]
 
 
 def _ends(text: str) -> tuple:

@@ -30,8 +30,8 @@ columns:
 ANONYMIZE = """\
 Make a table k-anonymous: every combination of the chosen columns occurs at least K times in OUT.
 
-In a group of rows, numbers and dates are replaced by their mean, rounded to the decimals that the
-column has, and categories by the most frequent one, or as --categories says (TableAggregator). A
+In a group of rows, numbers and dates are replaced by their mean, rounded to the gaps between values
+of the column, and categories by the most frequent one, or as --categories says (TableAggregator). A
 cell is empty where most of a group are. With --method kaim, values are replaced by intervals, nodes
 of hierarchies and * instead. Other columns are released unchanged, so choose all columns by which a
 person could be recognized, and drop names and personal numbers. Those that are not named by
@@ -129,7 +129,7 @@ def make_parser() -> Any:
     parser = Parser(
         prog="sk-microagg",
         description="Make tables k-anonymous with little information loss.",
-        epilog="Exit codes: 0 success; 1 bad input, explained in one line on stderr; "
+        epilog="Exit codes: 0 success; 1 bad input, explained on stderr; "
         "2 wrong usage; 130 interrupted.",
         allow_abbrev=False,
     )
@@ -255,7 +255,12 @@ def _add_method(parser: Parser) -> None:
 def _add_output(parser: Parser) -> None:
     parser.option(
         "--report FILE",
-        "also write a report on the release, an .html file, or its figures as .json",
+        "also write a report on the release, an .html file, or its figures as .json: confidential, "
+        "with exact figures of the original",
+    )
+    parser.option(
+        "--card FILE",
+        "also write the release card, an .html, .md or .json file: one page to publish with OUT",
     )
     parser.option(
         "--scenario FILE",
@@ -266,17 +271,12 @@ def _add_output(parser: Parser) -> None:
     )
     parser.listed(
         "--analysis FORMULA",
-        "a regression that the report compares before and after, as 'income ~ age + sex'; may "
-        "be repeated",
+        "a regression that the report has before and after, as 'income ~ age + C(sex)', in the "
+        "words of statsmodels; may be repeated",
     )
     parser.earlier(
-        "an earlier release of the same people, with its original: the report says whether at "
-        "least K people, as --unit names them, share their rows of all releases; may be repeated"
-    )
-    parser.column(
-        "--target",
-        "a column that is released unchanged and that a model is to predict: the report says "
-        "how well an intruder recognizes the records that a model was trained on",
+        "an earlier release of the same people, with its original: summary and report say whether "
+        "at least K people, as --unit names them, share their rows of all releases; may be repeated"
     )
     parser.flag(
         "--shuffle",
@@ -296,9 +296,12 @@ def _add_output(parser: Parser) -> None:
 def _add_series(parser: Parser) -> None:
     parser.option(
         "--series FILE",
-        "the state of a series of releases, which the first one makes: people, as --unit "
-        "names them, keep the groups of earlier releases, so that all together are k-anonymous. "
-        "OUT is in random order. The state and its secret FILE.key are as confidential as IN",
+        "the state of a series of releases: people, as --unit names them, keep the groups of "
+        "earlier releases, so that all together are k-anonymous. OUT is in random order. The state "
+        "and its secret FILE.key are as confidential as IN",
+    )
+    parser.flag(
+        "--series-begin", "make the first release of a series, and with it the state of --series"
     )
     parser.number(
         "--hold SHARE",
@@ -308,9 +311,24 @@ def _add_series(parser: Parser) -> None:
     )
     parser.choice(
         "--leavers",
-        ["keep", "withdraw_group"],
-        "keep: the last rows of people who are no longer in IN stay, until all of their group "
-        "have left; withdraw_group: their group leaves the series for good. Default: %(default)s",
+        ["freeze_group", "keep", "withdraw_group"],
+        "the last rows of people of a series who are no longer in IN stay, until all of their "
+        "group have left. freeze_group: where fewer than K members can follow IN, all rows of the "
+        "group stay as they are; keep: those of the others follow IN, so that fewer than K may "
+        "change; withdraw_group: the group leaves the series for good. Default: %(default)s",
+    )
+    parser.choice(
+        "--values",
+        ["today", "first"],
+        "what a series releases in columns that are not anonymized: the rows of IN, where changes "
+        "show, or those with which people were first released. Default: %(default)s",
+    )
+    parser.number(
+        "--spare N",
+        "at_least_0",
+        "how many members new groups of a series have beyond K, so that some can leave before the "
+        "others freeze; default: 0",
+        default=0,
     )
     parser.listed(
         "--erase ID,ID",
@@ -339,8 +357,15 @@ def _add_roles(parser: Parser) -> None:
     )
     parser.column(
         "--weight",
-        "sampling weights: means are weighted, and the weight is released as the mean of its "
-        "group, so that weighted totals are those of the table",
+        "sampling weights: means are weighted, so that with the weights, totals of means are "
+        "those of the table, except for rounding",
+    )
+    parser.choice(
+        "--weight-release",
+        ["keep", "mean"],
+        "keep: weights are released as they are, and weighted totals of unchanged columns are "
+        "exact; mean: for weights that identify people, as the mean of the group, which changes "
+        "the totals of unchanged columns: the summary says how much. Default: %(default)s",
     )
 
 
@@ -408,7 +433,10 @@ def _add_demo(parser: Parser) -> None:
 
 def _add_format(parser: Parser) -> None:
     parser.listed(
-        "--na TEXT,TEXT", "more texts that mean that a value is missing", "extend", type=texts
+        "--na TEXT,COLUMN=TEXT",
+        "more texts that mean that a value is missing, in all columns or in one",
+        "extend",
+        type=texts,
     )
     parser.option("--decimal MARK", "decimal mark; default: a point", type=mark, default=".")
     parser.option(
@@ -435,7 +463,8 @@ def _add_format(parser: Parser) -> None:
         const="given",
         dest="header",
         help="the first row of CSV files holds names, even if they look like values; by default, "
-        "it is an error if a name is a number or a date, or occurs again in its column",
+        "it is an error if a name is a number or a date, or if several occur again in their "
+        "columns, and a warning if one does",
     )
     header.add_argument(
         "--no-header",
@@ -469,6 +498,6 @@ def _add_release(parser: Parser) -> None:
     parser.listed(
         "--round A=1,N",
         "decimals of released means, for single columns or, as a number alone, for all "
-        "others; default: as many as the column has",
+        "others; default: as coarse as the gaps between values of the column",
         dest="decimals",
     )

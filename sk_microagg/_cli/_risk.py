@@ -1,5 +1,6 @@
 """The command `risk`."""
 
+import sys
 from argparse import Namespace
 from contextlib import suppress
 from dataclasses import replace
@@ -17,8 +18,9 @@ from sk_microagg._cli._compared import (
     known_to_intruder,
     rows_correspond,
 )
-from sk_microagg._cli._terminal import print_facts
+from sk_microagg._cli._terminal import WARNING, print_facts
 from sk_microagg._cli._typed_request import found_columns
+from sk_microagg._cli._voice import SHELL
 from sk_microagg._utils._formatting import (
     at_most,
     determined_in_words,
@@ -28,6 +30,8 @@ from sk_microagg._utils._formatting import (
     shown,
     singled_out_lines,
 )
+from sk_microagg._utils._places import POSITIONS, RowNames
+from sk_microagg._utils._validation import check_records
 from sk_microagg.files._column_kinds import why_no_numbers
 from sk_microagg.files._csv_files import header_of_release
 from sk_microagg.files._format import Declared, Format
@@ -35,9 +39,6 @@ from sk_microagg.files._messages import Option, RequestError, bad_input_as_reque
 from sk_microagg.files._table import Table, read_table
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._groups import homogeneity_of_both
-from sk_microagg.metrics._pairs import check_pair
-from sk_microagg.privacy._dominance import coarse_share
-from sk_microagg.privacy._p_percent import coarse_percent
 from sk_microagg.release._demands import RIGHT_THAT_OFTEN
 from sk_microagg.release._request import check_names, check_one_role
 from sk_microagg.release._summary import assumed_unknown
@@ -54,7 +55,6 @@ AS_TEXT = (
 
 
 ROLES = "quasi_identifiers", "sensitive", "unit", "weight"
-OF_VALUES = TypeError, ValueError  # what values of a wrong type, or bad ones, raise
 NAMED = *ROLES, "amounts", "categorical", "ordinal", "date", "number"
 
 
@@ -79,17 +79,24 @@ def risk(options: Namespace) -> None:
     amounts = tables.values_of(options.amounts, declared, from_original=True)
     linkage, as_text = None, []
     # Before anything is printed, since the numbers may be bad.
+    if numeric:
+        for path, table, values in (
+            (options.original, original, before),
+            (options.release, release, after),
+        ):
+            with bad_input_as_request_error(path, rows=table.rows):
+                check_records(values[numeric])
     with bad_input_as_request_error():
-        if numeric:
-            check_pair(before[numeric], after[numeric])
         if tables.are_in_order:
             pair = known_to_intruder(original, release, tables.pairs)
             linkage = metrics.record_linkage(*pair, n_jobs=options.n_jobs, unit=unit)
             as_text = compared_as_text(tables.pairs, pair[0])
     classes = row_classes(after, "release")
-    with bad_input_as_request_error(Option("weight", column=options.weight), OF_VALUES):
+    rows = tables.rows_of(options.weight)
+    with bad_input_as_request_error(Option("weight", column=options.weight), rows=rows):
         in_population = population_facts(classes, weight, unit)
-    of_largest = facts_on_amounts(classes, amounts, unit)
+    weight_before = _weight_before(tables, options, declared)
+    of_largest = facts_on_amounts(classes, amounts, unit, weight_before, original.rows)
     # An intruder may know the other columns of the release.
     others = {*columns, *options.sensitive, options.unit, options.weight}
     unchanged = release.as_text([name for name in release.cells.column_names if name not in others])
@@ -125,7 +132,11 @@ def _listed(named: Any) -> list:
 def _read_pair(options: Namespace, original: str, release: str) -> tuple[Table, Table]:
     format = Format.from_request(options)
     of_release = replace(format, header=header_of_release(options.header))
-    return read_table(original, format), read_table(release, of_release)
+    pair = read_table(original, format), read_table(release, of_release)
+    format.check_names([name for table in pair for name in table.cells.column_names])
+    for doubt in (doubt for table in pair for doubt in table.doubts):
+        print(f"{WARNING}{printable(doubt.in_words(SHELL))}", file=sys.stderr)
+    return pair
 
 
 class _Compared:
@@ -180,6 +191,10 @@ class _Compared:
         unit = self.options.unit
         people = self._table_with(unit).as_text([unit])[unit]
         return self.release.as_text(self.options.quasi_identifiers), people
+
+    def rows_of(self, name: str | None) -> RowNames:
+        """What the rows of the table are called that has the values of a column."""
+        return (self.release if name in self.release.cells.column_names else self.original).rows
 
     def _table_with(self, name: str, from_original: bool = False) -> Table:
         if name in self.release.cells.column_names and not from_original:
@@ -240,16 +255,12 @@ def _print_unchanged(
     found = metrics.unchanged_uniqueness(classes, unchanged, unit)
     print("\nColumns of the release that are not compared, and that an intruder may know")
     names = [*map(shown, unchanged)]
-    lines = singled_out_lines(found, names, _share, others="the compared columns")
+    lines = singled_out_lines(found, names, len(unchanged), others="the compared columns")
     print_facts({"singled out": lines})
     if before is not None:
         determined = metrics.determined_columns(before, unchanged, unit)
         if determined:
             print_facts({"determined": determined_in_words(determined, shown)})
-
-
-def _share(share: float, of: str = "") -> str:
-    return percent(share) + of
 
 
 def _values(columns: tuple) -> pd.DataFrame:
@@ -322,6 +333,13 @@ def _paths(options: Namespace) -> dict:
     return {"original": options.original, "release": options.release}
 
 
+def _weight_before(tables: _Compared, options: Namespace, declared: Declared) -> Any:
+    """The weights by which amounts were added up: in the release, they may be means of groups."""
+    if not options.amounts or options.weight is None:
+        return None
+    return tables.values_of([options.weight], declared, from_original=True)[options.weight]
+
+
 def population_facts(classes: np.ndarray, weight: Any, unit: Any) -> dict:
     """Risks in the population: the facts, or nothing without weights."""
     if weight is None:
@@ -340,16 +358,25 @@ def population_facts(classes: np.ndarray, weight: Any, unit: Any) -> dict:
     return {"population": lines}
 
 
-def facts_on_amounts(classes: np.ndarray, amounts: pd.DataFrame, unit: Any) -> dict:
-    """How much the largest contributors to classes reveal: the facts, as coarse as in a summary."""
+def facts_on_amounts(
+    classes: np.ndarray,
+    amounts: pd.DataFrame,
+    unit: Any,
+    weight: Any = None,
+    rows: RowNames = POSITIONS,
+) -> dict:
+    """How much the largest contributors to classes reveal: the facts."""
     shares, errors = [], []
-    for name, (_, values) in zip(map(shown, amounts), amounts.items(), strict=True):
-        with bad_input_as_request_error(Option("amounts", column=name), OF_VALUES):
-            share = coarse_share(metrics.dominance(classes, values, unit=unit))
-            error = coarse_percent(metrics.p_percent(classes, values, unit=unit))
-        shares.append(f"{name}: one contributor has at most {share:g} of a sum")
+    for name, (column, values) in zip(map(shown, amounts), amounts.items(), strict=True):
+        is_weighted = weight is not None and column != weight.name
+        of = {"unit": unit, "weight": weight if is_weighted else None}
+        with bad_input_as_request_error(Option("amounts", column=name), rows=rows):
+            share = metrics.dominance(classes, values, **of)
+            error = metrics.p_percent(classes, values, **of)
+        total = "weighted sum" if is_weighted else "sum"
+        shares.append(f"{name}: one contributor has at most {share:.3g} of a {total}")
         errors.append(
-            f"{name}: estimates of the largest value of a class are off by at least {error:g}%"
+            f"{name}: estimates of the largest value of a class are off by at least {error:.3g}%"
         )
     return {"dominance": shares, "p percent": errors} if shares else {}
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from sk_microagg._cli._command_line import command_line
 from sk_microagg._cli._voice import SHELL
-from sk_microagg.files._format import levels_of
+from sk_microagg.files._format import levels_of, unknown_column
 from sk_microagg.files._messages import Option, RequestError, one_line
 from sk_microagg.privacy import Constraint
 from sk_microagg.privacy._registry import known_constraints
@@ -25,7 +25,6 @@ from sk_microagg.release._request import (
     NUMBERS,
     SINGLE,
     ReleaseRequest,
-    unknown_column,
 )
 
 # A name in double quotes, maybe with what is said of it.

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from sk_microagg.files._messages import Option, Voice
+from sk_microagg.files._messages import Option, Voice, texts_of_column
 
 # Parameters whose options have other names.
 NAMES = {
@@ -13,6 +13,7 @@ NAMES = {
     "random_state": "--seed",
     "n_jobs": "--jobs",
     "overwrite": "--force",
+    "k": "-k",
 }
 
 MARKS = ("sep", "decimal", "thousands")
@@ -24,13 +25,12 @@ class ShellVoice(Voice):
     verb = "use "
     together = " "
     phrases: ClassVar[dict[str, str]] = Voice.phrases | {
-        "name_missing": "name texts that mean missing by --na",
+        "name_missing": "name texts that mean missing by {value}",
         "not_in_order": "write it, as in {value}",
         "say_pattern": "say which, as in {value}",
         "drop_it": "drop it with --drop, or choose others with --quasi-identifiers",
         "no_pattern": "write {value}, or leave it out",
         "overwrite_it": "overwrite it with --force",
-        "pass_to_na": "pass it to --na",
         "write_order": "write different values from the lowest to the highest, with < between them",
         "generalize": "Use --drop, or generalize it: --hierarchies, with --categories generalize",
         "drop_or_anonymize": "use --drop, or name it in --quasi-identifiers",
@@ -46,13 +46,13 @@ class ShellVoice(Voice):
         dashed = NAMES.get(name, f"--{name.replace('_', '-')}")
         if isinstance(value, bool):
             return dashed
+        if name == "na" and value is not None:
+            return in_option(dashed, listed(texts_of_column(option)))
         if column is not None:
             value = column if value is None else f"{column}={in_order(value)}"
             return f"{dashed} {in_shell(value)}"
         if value is None:
             return dashed
-        if name == "na" and isinstance(value, list):
-            return in_option(dashed, listed(value))
         if name in MARKS:
             return f"{dashed} '{value}'"
         return f"{dashed} {in_shell(as_text(value))}"

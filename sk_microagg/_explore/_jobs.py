@@ -3,11 +3,13 @@
 import io
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -21,19 +23,11 @@ from sk_microagg._explore._measures import (
     demands_met,
     groups_in_plane,
     risk_of,
-    rounded_bound,
-    rounded_loss,
-    rounded_unit_share,
 )
 from sk_microagg._explore._page_request import PAGE
 from sk_microagg._explore._page_table import state_of
 from sk_microagg._utils._deadline import seconds_left
-from sk_microagg._utils._formatting import (
-    fewest_records,
-    is_share_large,
-    rounded_share,
-    share_in_words,
-)
+from sk_microagg._utils._formatting import is_share_large, percent
 from sk_microagg._utils._writing import PRIVATE_FOLDER, remove_folder
 from sk_microagg.cli import clean_up_when_ended
 from sk_microagg.files._messages import RequestError
@@ -74,8 +68,7 @@ def preview(
         held = plan.demands.check(release.labels, k)
         of_one = plan.demands.share(release.labels)
         if of_one is not None and is_share_large(of_one, k):
-            of_one, least = rounded_unit_share(of_one), plan.demands.least_share()
-            warn_of_large_units(plan.roles.unit, of_one, k, progress, least)
+            warn_of_large_units(plan.roles.unit, of_one, k, progress, plan.demands.least_share())
         unchanged = singled_out(plan, release.labels, progress)
         return {
             **figures,
@@ -91,7 +84,7 @@ def preview(
             ),
             "groups": groups_in_plane(released[[c.name for c in plan.known]], k),
             "sensitive": about_sensitive(plan, release),
-            "privacy": demands_met(plan, held),
+            "privacy": demands_met(held),
             "singled_out": [line for fact in unchanged.values() for line in lines_of(fact)],
             "assumed_unknown": list(plan.roles.sensitive),
         }
@@ -118,10 +111,10 @@ def certificate(
         if not isinstance(estimator, TableAggregator):
             text = "A bound is proven for groups that are released as averages."
             raise RequestError("not_for_method", text)
-        loss, n_records = float(estimator.information_loss_), len(records)
+        loss = float(estimator.information_loss_)
 
         def figures(bound: float) -> dict:
-            return {"bound": rounded_bound(bound, n_records), "loss": rounded_loss(loss, n_records)}
+            return {"bound": float(bound), "loss": loss}
 
         def tick(after: pd.DataFrame, bound: float) -> None:
             words = Certificate(loss, bound, NO_TRACE, estimator.k).verdict()
@@ -153,13 +146,14 @@ def export(
         drafts.publish()
     finally:
         drafts.remove()
-    hidden = ("row order", "seconds", "written", "report")
+    hidden = ("row order", "seconds", "written", "report", "card")
     facts = {name: fact for name, fact in summary.facts.items() if name not in hidden}
     return {
         "facts": [[name, "\n".join(lines_of(fact, PAGE))] for name, fact in facts.items()],
         "warnings": progress.said(),
         "release": Path(request.output).name,
         "report": request.report and Path(request.report).name,
+        "card": request.card and Path(request.card).name,
         "command": command_line(request, names),
     }
 
@@ -184,17 +178,17 @@ def _grouped(request: ReleaseRequest, table: Table, progress: Any, *, warns: boo
     if warns:
         warn_of_columns(plan, progress)
     records = plan.records()
-    released, _ = group(estimator, records, progress)
+    released, _ = group(estimator, records, progress, table.rows)
     return plan, estimator, records, released
 
 
 def _figures(plan: Plan, estimator: Any, records: pd.DataFrame, released: pd.DataFrame) -> dict:
-    share, words = risk_of(records, released, estimator, plan.demands.units())
+    share = risk_of(records, released, estimator, plan.demands.units())
     return {
         "k": plan.request.k,
-        "loss": rounded_loss(loss_of_release(estimator), len(records)),
+        "loss": float(loss_of_release(estimator)),
         "expected_matches": share,
-        "words": {"expected_matches": words},
+        "words": {"expected_matches": percent(share)},
     }
 
 
@@ -210,8 +204,8 @@ def _point(table: Table, request: ReleaseRequest) -> dict:
     if len(plan.demands.sensitive.columns):
         labels = plan.release(released, estimator).labels
         share = homogeneity_of_both(labels, plan.demands.sensitive).max()
-        point["homogeneity"] = rounded_share(share)
-        point["words"]["homogeneity"] = share_in_words(share, len(records), fewest_records(k))
+        point["homogeneity"] = float(share)
+        point["words"]["homogeneity"] = percent(share)
     return point
 
 
@@ -221,14 +215,36 @@ class Drafts:
     def __init__(self, request: ReleaseRequest, folder: str):
         self._folder = Path(folder)
         self._folder.mkdir(PRIVATE_FOLDER)
-        paths = {"output": request.output, "report": request.report}
+        paths = {"output": request.output, "report": request.report, "card": request.card}
         self._targets = {name: Path(path) for name, path in paths.items() if path is not None}
         drafts = {name: self._folder / target.name for name, target in self._targets.items()}
         self.request = request.replace(**drafts)
 
     def publish(self) -> None:
-        for target in self._targets.values():
-            os.replace(self._folder / target.name, target)
+        """Give all files their names, or none: what was there before comes back."""
+        before: dict[Path, Path | None] = {}
+        try:
+            for target in self._targets.values():
+                before[target] = self._kept(target)
+                os.replace(self._folder / target.name, target)
+        except BaseException:
+            for target, kept in before.items():
+                if kept is not None:
+                    os.replace(kept, target)
+                elif not (self._folder / target.name).exists():
+                    target.unlink(missing_ok=True)
+            raise
+
+    def _kept(self, target: Path) -> Path | None:
+        """A copy of a file that is about to be replaced; None if there is none."""
+        if not target.exists():
+            return None
+        kept = self._folder / f"{uuid4().hex}"
+        try:
+            os.link(target, kept)
+        except OSError:  # Some file systems have no links.
+            shutil.copy2(target, kept)
+        return kept
 
     def hidden(self, message: dict) -> dict:
         """A message whose text names the files, and not where their drafts are."""

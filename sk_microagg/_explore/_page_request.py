@@ -33,6 +33,10 @@ KINDS = {"category": "categorical", "ordinal": "ordinal", "date": "date", "numbe
 STARTED_WITH = "na", "decimal", "thousands", "encoding", "sheet", "sep", "header"
 STARTED_WITH += "hierarchies", "n_jobs"
 
+# What a page sends in any case.
+SENT = {"k", "method", "categories", "weight_release", "constraints", "time_limit", "certificate"}
+SENT |= {"shuffle", "release", "report", "overwrite", "columns"}
+
 
 class PageVoice(Voice):
     """Parameters as what one chooses on the page."""
@@ -45,7 +49,7 @@ class PageVoice(Voice):
     }
     phrases: ClassVar[dict[str, str]] = Voice.phrases | {
         "leave_out": "choose another kind",
-        "name_missing": "start explore with --na for missing values",
+        "name_missing": "start explore with {value} for texts that mean missing",
         "generalize": "Drop it, or generalize it: start explore with --hierarchies, and release of "
         "categories only what a group shares",
         "not_in_order": "write it as low<medium<high beside the kind",
@@ -53,7 +57,6 @@ class PageVoice(Voice):
         "drop_it": "drop it",
         "no_pattern": "leave the pattern empty",
         "overwrite_it": "choose to overwrite it",
-        "pass_to_na": "start explore with --na for it",
         "write_order": "write different values from the lowest to the highest, with < between them",
         "drop_or_anonymize": "drop it, or make it a quasi-identifier",
         "drop_or_hide": "drop columns, or make them quasi-identifiers, or sensitive if no intruder "
@@ -70,10 +73,12 @@ class PageVoice(Voice):
             return f"{option.column}={in_order(value)}"
         if kind is not None:
             return f"the kind {kind}"
-        if name == "report" and value is not None:
+        if name in ("report", "card") and value is not None:
             return str(value)
         if name == "unit_share" and value is not None:
             return f"at most {value:g} as rows of one unit in a group"
+        if name == "weight_release" and value is not None:
+            return "weights unchanged" if value == "keep" else "the mean of the group for weights"
         words = name.replace("_", " ")
         return words if value is None else f"{words} {value}"
 
@@ -115,46 +120,63 @@ class Source:
 def request_of(settings: dict, source: Source) -> ReleaseRequest:
     """The request that means the same as what a user has chosen.
 
-    The page sends `k`, `method`, `categories`, `constraints` by the names of their first options,
-    `time_limit`, `certificate`, `shuffle`, `release`, `report`, maybe a `scenario` and a list
-    `analysis` for it, `overwrite`, and in `columns` the
-    `role`, `kind` and `weight` of each column of the table, and maybe as `detail` the order of its
-    values or the pattern of its dates.
+    The page sends `k`, `method`, `categories`, `weight_release`, `constraints` by the names of
+    their first options, `time_limit`, `certificate`, `shuffle`, `release`, `report`, maybe a
+    `card`, a `scenario` and a list `analysis` for them, `overwrite`, and in `columns` the `role`,
+    `kind` and `weight` of each column of the table, and maybe as `detail` the order of its values
+    or the pattern of its dates.
     """
-    try:
-        columns = dict(zip(source.names, settings["columns"], strict=True))
-        started = {name: getattr(source.options, name) for name in STARTED_WITH}
-        report = settings["report"]
-        request = ReleaseRequest(
-            source.options.input,
-            source.beside(settings["release"]),
-            k=settings["k"],
-            **_roles(columns),
-            **_kinds(columns),
-            column_weights=_weights(columns, settings["method"]),
-            privacy=_constraints(settings["constraints"]),
-            **_method(settings["method"]),
-            categories=None if settings["categories"] == "mode" else settings["categories"],
-            time_limit=settings["time_limit"],
-            certificate=settings["certificate"],
-            report=None if report is None else source.beside(report),
-            scenario=settings.get("scenario"),
-            analysis=settings.get("analysis", ()),
-            shuffle=settings["shuffle"] is True,
-            overwrite=settings["overwrite"] is True,
-            **started,
-        )
-    except RequestError:
-        raise
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        text = "The settings are incomplete: load the page again."
-        raise RequestError("incomplete", text) from error
+    if not _are_complete(settings, len(source.names)):
+        raise RequestError("incomplete", "The settings are incomplete: load the page again.")
+    columns = dict(zip(source.names, settings["columns"], strict=True))
+    started = {name: getattr(source.options, name) for name in STARTED_WITH}
+    report, card = settings["report"], settings.get("card")
+    request = ReleaseRequest(
+        source.options.input,
+        source.beside(settings["release"]),
+        k=settings["k"],
+        **_roles(columns),
+        **_kinds(columns),
+        column_weights=_weights(columns, settings["method"]),
+        privacy=_constraints(settings["constraints"]),
+        **_method(settings["method"]),
+        categories=None if settings["categories"] == "mode" else settings["categories"],
+        weight_release=settings["weight_release"],
+        time_limit=settings["time_limit"],
+        certificate=settings["certificate"],
+        report=None if report is None else source.beside(report),
+        card=None if card is None else source.beside(card),
+        scenario=settings.get("scenario"),
+        analysis=settings.get("analysis", ()),
+        shuffle=settings["shuffle"] is True,
+        overwrite=settings["overwrite"] is True,
+        **started,
+    )
     # To a request that names none, all columns are quasi-identifiers.
     if not any(column["role"] == "quasi_identifier" for column in columns.values()):
         raise RequestError("no_quasi_identifier", PAGE.texts["no_quasi_identifier"])
     check_values(request)
     check_numbers(request, ("column_weights",))
     return request.replace(command=command_line(request, source.names, hides=True))
+
+
+def _are_complete(settings: dict, n_columns: int) -> bool:
+    """Whether settings have all that a page of this version sends."""
+    columns = settings.get("columns")
+    return (
+        settings.keys() >= SENT
+        and isinstance(settings["constraints"], dict)
+        and isinstance(columns, list)
+        and len(columns) == n_columns
+        and all(map(_is_column, columns))
+    )
+
+
+def _is_column(column: Any) -> bool:
+    if not isinstance(column, dict) or not column.keys() >= {"role", "kind", "weight"}:
+        return False
+    role, kind, weight = (column[name] for name in ("role", "kind", "weight"))
+    return role in [*ROLES] and kind in [None, *KINDS] and isinstance(weight, int | float)
 
 
 def _roles(columns: dict) -> dict:

@@ -12,8 +12,15 @@ import numpy as np
 import pandas as pd
 
 from sk_microagg._explore._page_request import PAGE, Source, constraints_to_choose, request_of
-from sk_microagg._utils._formatting import share_in_words
-from sk_microagg._utils._tables import DATE, FIRST_DAY, LAST_DAY, text_of_day
+from sk_microagg._utils._formatting import percent
+from sk_microagg._utils._tables import (
+    DATE,
+    FIRST_DAY,
+    LAST_DAY,
+    SPELLINGS,
+    are_similar,
+    text_of_day,
+)
 from sk_microagg.files._format import Format, cannot_read, suffix_of_input
 from sk_microagg.files._messages import Message, RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
@@ -25,12 +32,13 @@ from sk_microagg.plotting._distributions import compare_columns
 from sk_microagg.privacy._registry import CONSTRAINTS
 from sk_microagg.release._cautions import (
     count_distinct,
+    free_texts,
     is_identifier,
     is_number_of_people,
     names_people,
 )
 from sk_microagg.release._plan import read_hierarchies
-from sk_microagg.release._release import with_dates
+from sk_microagg.release._reporting import with_dates
 
 K = 5
 KS = (2, 3, 5, 10, 20, 50)
@@ -46,12 +54,6 @@ MOST_CATEGORIES = 20
 
 # Fewer values are hardly names, even if the table is small.
 FEWEST_NAMES = 6
-
-# A bin or bar of the original stands for this many people at least. It does not depend on k, since
-# what is shown for one k and not for another would tell how many people there are.
-FEWEST = 5
-
-DIGITS_OF_SHARES = 6
 
 # Larger numbers are written with an exponent.
 LARGEST_PLAIN = 1e15
@@ -101,13 +103,15 @@ def _describe_column(table: Table, name: str, rows: np.ndarray, shows_rows: bool
         "kind": column.kind,
         "recognized": column.how,
         "problem": problem,
-        "missing": share_in_words(share, n_records, FEWEST),
+        "missing": percent(share),
         "n_distinct": n_distinct,
         "hides_values": hides_values,
         "distribution": _distribution(column, rows, hides_values),
         "role": role,
-        "hint": (_hint(column, role, n_distinct, n_known) if seem_names or hides_values else None)
-        or _worded(hint_at_missing(column, is_typed=not table.is_text)),
+        "hint": next((_worded(doubt) for doubt in table.doubts if doubt.column == name), None)
+        or (_hint(column, role, n_distinct, n_known) if seem_names or hides_values else None)
+        or _worded(hint_at_missing(column, is_typed=not table.is_text, rows=table.rows))
+        or _hint_at_text(column, table),
         # It is beside the point as soon as the kind is chosen.
         "hint_at_kind": _worded(hint_at_categories(column)),
     }
@@ -123,6 +127,15 @@ def _hint(column: Column, role: str, n_distinct: int, n_known: int) -> str | Non
     )
 
 
+def _hint_at_text(column: Column, table: Table) -> str | None:
+    """What the shell warns of, too: free text, and texts that are written differently."""
+    if column.kind != "category":
+        return None
+    if free_texts(table, [column.name]):
+        return "It seems to be free text, in which people may be named: drop it."
+    return f"It has {SPELLINGS}" if are_similar(column.values) else None
+
+
 def _worded(hint: Message | None) -> Any:
     return None if hint is None else hint.in_words(PAGE)
 
@@ -131,8 +144,6 @@ def _distribution(column: Column, rows: np.ndarray, hides_values: bool) -> Any:
     if column.kind == "empty":
         return {"type": "note", "text": column.how}
     frame = pd.DataFrame({column.name: column.values[rows]})
-    if frame[column.name].notna().sum() < FEWEST:
-        return {"type": "note", "text": "hardly any value is known"}
     hidden = [column.name] if hides_values else []
     (drawn,) = distributions(frame, frame, [column], hidden=hidden)
     drawn.pop("after", None)
@@ -159,7 +170,6 @@ def distributions(
     before: pd.DataFrame,
     after: pd.DataFrame,
     columns: list,
-    units: np.ndarray | None = None,
     hidden: Collection[str] = (),
 ) -> list:
     names = [column.name for column in columns]
@@ -167,8 +177,8 @@ def distributions(
     are_categories = [
         number for number, column in enumerate(columns) if column.kind in ("category", "ordinal")
     ]
-    compared = compare_columns(shown, released, names, FEWEST, are_categories, units, is_fixed=True)
-    return [_as_json(one, len(before), one.name in hidden) for one in compared]
+    compared = compare_columns(shown, released, names, categorical=are_categories, round_ends=True)
+    return [_as_json(one, one.name in hidden) for one in compared]
 
 
 def _as_drawn(frame: pd.DataFrame, columns: list) -> pd.DataFrame:
@@ -181,15 +191,14 @@ def _as_drawn(frame: pd.DataFrame, columns: list) -> pd.DataFrame:
     return frame
 
 
-def _as_json(drawn: Any, n_records: int, is_hidden: bool) -> dict:
+def _as_json(drawn: Any, is_hidden: bool) -> dict:
     if isinstance(drawn, Note):
         return {"type": "note", "text": drawn.text}
     if isinstance(drawn, Bars) and is_hidden:
         return {"type": "note", "text": "not drawn: its values may name people"}
     if not isinstance(drawn, Bars) and not np.isfinite(drawn.edges).all():
         return {"type": "note", "text": "the range is too large to be drawn"}
-    pair = {"before": drawn.before, "after": drawn.after}
-    shares = {name: _rounded(shares, n_records) for name, shares in pair.items()}
+    shares = {"before": drawn.before.tolist(), "after": drawn.after.tolist()}
     if isinstance(drawn, Bars):
         return {"type": "bars", "categories": list(map(str, drawn.categories)), **shares}
     return {
@@ -199,12 +208,6 @@ def _as_json(drawn: Any, n_records: int, is_hidden: bool) -> dict:
         **shares,
         "missing": list(drawn.missing),
     }
-
-
-def _rounded(shares: np.ndarray, n_records: int) -> Any:
-    """Shares in steps of a few records, too coarse to tell of one of them."""
-    step = FEWEST / n_records
-    return np.round(np.minimum(np.round(shares / step) * step, 1), DIGITS_OF_SHARES).tolist()
 
 
 def _edge(edge: float, histogram: Any) -> Any:
@@ -222,12 +225,13 @@ class OpenTable:
         table = read_table(options.input, Format.from_request(options))
         cells = table.cells
         names = cells.column_names
+        table.format.check_names(names)
         # It is better to say what is wrong with them now.
         self._hierarchies = {*read_hierarchies(options.hierarchies, names, names)}
         description = describe_table(table, shows_rows=not options.no_preview)
         self._hidden = [c["name"] for c in description["columns"] if c["hides_values"]]
         self.source = Source(self.options, cells.column_names)
-        self.sample = replace(table, cells=cells.take(draw_records(cells.num_rows, N_SAMPLE)))
+        self.sample = table.take(draw_records(cells.num_rows, N_SAMPLE))
         self.description = {
             "name": Path(self.options.input).name,
             "folder": str(Path(self.options.input).resolve().parent),
@@ -281,17 +285,19 @@ class OpenTable:
         ]
 
     def existing(self, settings: dict) -> list:
-        names = [settings["release"], settings["report"]]
+        names = [settings["release"], settings["report"], settings.get("card")]
         return [n for n in names if n is not None and os.path.lexists(self.source.beside(n))]
 
     def _first_settings(self, columns: list) -> dict:
         suffix = suffix_of_input(self.options.input)
-        stem = Path(self.options.input).name[: -len(suffix)]
+        name = Path(self.options.input).name
+        stem = name[: -len(suffix)] if name.lower().endswith(suffix) else name
         return {
             "version": self.source.version,
             "k": K,
             "method": "aggregate",
             "categories": "mode",
+            "weight_release": "keep",
             "columns": [{"role": column["role"], "kind": None, "weight": 1} for column in columns],
             "constraints": dict.fromkeys(CONSTRAINTS),
             "time_limit": None,
@@ -299,6 +305,7 @@ class OpenTable:
             "shuffle": False,
             "release": f"{stem}_release{suffix}",
             "report": f"{stem}_report.html",
+            "card": None,
             "overwrite": False,
         }
 

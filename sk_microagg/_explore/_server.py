@@ -5,6 +5,7 @@ import json
 import secrets
 import socket
 import threading
+import traceback
 from collections.abc import Callable
 from hmac import compare_digest
 from importlib.resources import files
@@ -53,15 +54,10 @@ ADDRESS = "127.0.0.1"
 # Seconds without any page after which the server ends; a page that is loaded again is away shortly.
 SECONDS_WITHOUT_PAGES = 20.0
 
-# What a request raises that no page of this version sends, or that ended before it was complete.
-BAD_REQUEST_ERRORS = (
-    AttributeError,
-    KeyError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    ClientDisconnect,
-)
+# What a request raises that is no JSON, or that ended before it was complete.
+BAD_REQUEST_ERRORS = (RecursionError, ValueError, ClientDisconnect)
+
+LOAD_AGAIN = "The request is not what this version expects: load the page again."
 
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
@@ -194,11 +190,13 @@ class Site:
         return Response(content, media_type="text/html", headers=headers)
 
     async def reload(self, body: dict) -> Any:
+        _fields(body)
         self.table = await asyncio.to_thread(OpenTable, self.table.options)
         return self.table.description
 
     async def check(self, settings: dict) -> dict:
         """Say which command does what was chosen, or why that is not possible."""
+        _fields(settings, version=str)
         self.table.check_unchanged(settings)
         try:
             request = request_of(settings, self.table.source)
@@ -212,9 +210,10 @@ class Site:
         }
 
     async def start(self, body: dict) -> dict:
-        name, what, settings = body["page"], body["what"], body["settings"]
+        name, what, settings = _fields(body, page=str, what=str, settings=dict)
+        _fields(settings, version=str)
         if what not in JOBS:
-            raise ValueError(f"{what!r} is no job")
+            raise _OtherPageError
         self.table.check_unchanged(settings)
         arguments = self.table.arguments_of_job(what, settings)
         if what == "export":
@@ -223,7 +222,7 @@ class Site:
         return {}
 
     async def cancel(self, body: dict) -> dict:
-        self.pages.cancel(body["page"], body["what"])
+        self.pages.cancel(*_fields(body, page=str, what=str))
         return {}
 
 
@@ -245,17 +244,37 @@ def _asset(path: str, content: Any) -> Any:
     return answer
 
 
+class _OtherPageError(Exception):
+    """A request that no page of this version sends."""
+
+
+def _fields(body: Any, **kinds: type) -> list[Any]:
+    """Parts of the body of a request; raise unless it has them, of these types."""
+    if not isinstance(body, dict) or any(
+        not isinstance(body.get(name), kind) for name, kind in kinds.items()
+    ):
+        raise _OtherPageError
+    return [body[name] for name in kinds]
+
+
 def _in_json(answer: Callable) -> Any:
     """Let a method take and return JSON; what is not possible is explained."""
 
     async def answer_in_json(request: Any) -> Any:
         try:
-            return _Json(await answer(await request.json()))
+            body = await request.json()
+        except BAD_REQUEST_ERRORS:
+            return _Json({"error": LOAD_AGAIN}, status_code=400)
+        try:
+            return _Json(await answer(body))
+        except _OtherPageError:
+            return _Json({"error": LOAD_AGAIN}, status_code=400)
         except RequestError as error:
             return _Json({"error": error.in_words(PAGE)}, status_code=409)
-        except BAD_REQUEST_ERRORS:
-            reason = "The request is not what this version expects: load the page again."
-            return _Json({"error": reason}, status_code=400)
+        except Exception as error:  # our own; its message may quote values
+            traceback.print_exc()
+            reason = f"{type(error).__name__}: the terminal says more. Please report this."
+            return _Json({"error": reason}, status_code=500)
 
     return answer_in_json
 

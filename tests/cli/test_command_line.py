@@ -61,7 +61,6 @@ def requests(draw):
         quasi_identifiers=draw(some) or None,
         **dict(zip(lists, draw(st.tuples(*[some] * len(lists))), strict=True)),
         unit=draw(one),
-        target=draw(one),
         ordinal=draw(about(st.none() | levels)),
         date=draw(about(st.none() | patterns)),
         column_weights=draw(about(st.floats(1e-3, 1e3))),
@@ -104,6 +103,7 @@ def test_all_other_settings_are_read_back(on_posix):
         "$x.csv",
         k=7,
         categories="shares",
+        weight_release="mean",
         privacy=[UnitShare(0.25), LDiversity(2, "recursive", 1.5), TCloseness(1 / 3)],
         method="kaim",
         release="generalized",
@@ -117,6 +117,7 @@ def test_all_other_settings_are_read_back(on_posix):
         n_jobs=-2,
         engine="dask",
         report="-r.html",
+        card="-c.md",
         scenario="folder/-s.toml",
         analysis=["income ~ age, in years", "a ~ `b + c`"],
         earlier=[["old.csv", "its release.csv"], ["older.csv", "$y.csv"]],
@@ -124,7 +125,10 @@ def test_all_other_settings_are_read_back(on_posix):
         overwrite=True,
         series="-s",
         hold=1 / 3,
+        series_begin=True,
         leavers="withdraw_group",
+        values="first",
+        spare=2,
         erase=["a,b", "", "--"],
         decimal=",",
         thousands="'",
@@ -169,17 +173,19 @@ def test_a_command_for_shells_of_windows(monkeypatch, argument, typed):
     assert line == f"sk-microagg anonymize {typed} out.csv -k 5 --weights age=2.5"
 
 
-def test_what_a_report_shows_hides_folders_and_values():
+def test_what_a_report_shows_hides_folders_and_erased_people():
     request = ReleaseRequest(
         "/home/me/visits.csv",
         "/tmp/out.csv",
         ordinal={"size": ["S", "M"], "n": None},
         report="r/r.html",
+        card="r/c.md",
+        erase=["p7"],
     )
     shown = command_line(request, hides=True)
     assert shlex.split(shown)[2:] == [
-        *("visits.csv", "out.csv", "-k", "5", "--ordinal", "n", "--ordinal=size=…"),
-        *("--report", "r.html"),
+        *("visits.csv", "out.csv", "-k", "5", "--ordinal", "n", "--ordinal=size=S<M"),
+        *("--report", "r.html", "--card", "c.md", "--erase=…"),
     ]
 
 

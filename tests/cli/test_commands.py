@@ -21,7 +21,7 @@ def test_the_demo_shows_the_patients_of_the_documentation(run, tmp_path, monkeyp
     assert int(re.search(r"smallest group +(\d+)", printed)[1]) >= 5
     assert int(re.search(r"anonymity level +(\d+)", printed)[1]) >= 5
     assert 300 // 9 <= int(re.search(r"groups +(\d+)", printed)[1]) <= 300 // 5
-    assert re.search(r"information loss +\d+\.\d%", printed)
+    assert re.search(r"information loss +\d+\.\d+%", printed)
     assert re.search(r"seconds +\d+\.\d+", printed)
     before, after = (part.splitlines()[:7] for part in printed.split("\n\n")[1:4:2])
     visits = load_visits()

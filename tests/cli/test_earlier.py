@@ -67,3 +67,20 @@ def test_errors(run, years, tmp_path):
     outcome = run("risk", *later, "--unit", "id", "--earlier", other, other)
     assert (outcome.code, outcome.out) == (1, "")
     assert "names 'age', but the columns are 'id', 'years'" in outcome.err
+
+
+def test_a_sheet_of_an_earlier_release(run, years, tmp_path):
+    """Only the earlier release is an Excel file, and its second sheet is the table."""
+    (original, release), later = years
+    book = tmp_path / "earlier.xlsx"
+    with pd.ExcelWriter(book) as writer:
+        pd.DataFrame({"note": ["x"]}).to_excel(writer, sheet_name="notes", index=False)
+        pd.read_csv(release).to_excel(writer, sheet_name="people", index=False)
+    line = run("risk", *later, "--unit", "id", "--earlier", original, release).out.splitlines()[5]
+    options = ["--unit", "id", "--earlier", original, book, "--sheet", "people"]
+    outcome = run("risk", *later, *options)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert line in outcome.out
+    options += ["-q", "age", "-k", 4, "--quiet"]
+    assert run("anonymize", later[0], tmp_path / "o.csv", *options).code == 0
+    assert run("risk", *later, "--sheet", "people").code == 1

@@ -24,25 +24,45 @@ def without_header(write):
 @pytest.mark.parametrize(
     ("rows", "where"),
     [
-        (NUMBERS, "1 of 3"),
-        (NAMES, "3 of 3"),
-        (["a,2020-01-02", "b,2021-01-02"], "2 of 2"),
-        (["a,2020-01-02T10:00Z", "b,2021-01-02T10:00Z"], "2 of 2"),
-        (["a,1e5", "b,2e5"], "2 of 2"),
-        (["a,-007", "b,2"], "2 of 2"),
-        (['a,"1,5"', 'b,"2,5"'], "2 of 2"),
-        (["a,12 %", "b,13 %"], "2 of 2"),
-        (["f ,x", "m,y", " f,z"], "1 of 2"),
+        (NUMBERS, "columns 1, 2 and 3 of 3"),
+        (NAMES, "columns 1, 2 and 3 of 3"),
+        (
+            ["m,f", "m,f"],
+            "columns 1 and 2 of 2",
+        ),
+        (["a,2020-01-02", "b,2021-01-02"], "column 2 of 2"),
+        (["a,2020-01-02T10:00Z", "b,2021-01-02T10:00Z"], "column 2 of 2"),
+        (["a,1e5", "b,2e5"], "column 2 of 2"),
+        (["a,-007", "b,2"], "column 2 of 2"),
+        (['a,"1,5"', 'b,"2,5"'], "column 2 of 2"),
+        (["a,12 %", "b,13 %"], "column 2 of 2"),
     ],
 )
 def test_a_missing_header_is_noticed(fails, without_header, tmp_path, rows, where):
     path = without_header(rows)
     line = fails("anonymize", path, tmp_path / "out.csv", "-k", 2)
-    assert f"in column {where} its first row holds" in line
+    assert f"in {where}" in line
+    assert "its first row holds a number, a date or what later rows hold" in line
     assert "--no-header" in line
     assert "--header" in line
     message = line.removeprefix(str(path))
     assert not [cell for cell in rows[0].split(",") if len(cell) > 2 and cell in message]
+
+
+def test_one_name_that_is_also_a_value_is_a_question(run, without_header, tmp_path):
+    """A column named male that holds male: the file is released, with a warning and no quote."""
+    path = without_header(["male,age", *(f"{'male' if i % 2 else 'fem'},{i}" for i in range(10))])
+    outcome = run("anonymize", path, tmp_path / "out.csv", "-k", 2)
+    assert outcome.code == 0
+    assert (
+        "in column 1 of 2, 5 of 10 cells hold the name of the column, first in lines 3, 5 and "
+        "7. If the first row is a record, say --no-header, or its values are released as names; "
+        "if it holds names, say --header.\n"
+    ) in outcome.err
+    assert "male" not in outcome.err
+    said = run("risk", path, tmp_path / "out.csv", "--quasi-identifiers", "age").err
+    assert "5 of 10 cells hold the name of the column" in said
+    assert run("anonymize", path, tmp_path / "o.csv", "-k", 2, "--header").err == ""
 
 
 @pytest.mark.parametrize(
@@ -89,7 +109,7 @@ def test_the_first_record_of_text_is_not_released(run, without_header, tmp_path,
 def test_other_files_without_a_header(write, name):
     content = b"1\t2\n" if name == "t.tsv" else gzip.compress(b"1,2\n")
     path = write(name, content)
-    with pytest.raises(RequestError, match=r"in column 1 of 2 .* header='none'"):
+    with pytest.raises(RequestError, match=r"in columns 1 and 2 of 2, .* header='none'"):
         read_table(path, None)
     assert read_table(path, Format(header="none")).cells.to_pydict() == {"c1": ["1"], "c2": ["2"]}
 

@@ -3,8 +3,11 @@
 import itertools
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
+from marks import in_one_case
 
 from sk_microagg import _table_aggregator
 from sk_microagg._bound import bound_of
@@ -111,7 +114,8 @@ def test_an_interrupt_while_building_leaves_nothing(run, search, numbers, press_
 def test_what_an_interrupted_proof_has_proven_is_kept(run, certify, press_before, level, tmp_path):
     press_before(_table_aggregator, "bound_of")
     outcome = run(*certify)
-    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.code == 0
+    assert "error" not in outcome.err
     assert "\ncertificate       " in outcome.out
     assert PROOF in outcome.out
     assert level(tmp_path / "out.csv", COLUMNS) >= 4
@@ -145,5 +149,30 @@ def test_a_second_interrupt_during_the_proof_keeps_the_release(
 
     monkeypatch.setattr(_table_aggregator, "bound_of", prove)
     outcome = run(*certify)
-    assert outcome == (130, "", "sk-microagg: interrupted\n")
+    assert (outcome.code, outcome.out) == (130, "")
+    assert outcome.err.endswith("sk-microagg: interrupted\n")
     assert sorted(tmp_path.iterdir()) == sorted([numbers, tmp_path / "out.csv"])
+
+
+INTERRUPTED_WHEN_IMPORTED = """
+import signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{module}":
+            signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["sk-microagg", "demo"]
+from sk_microagg.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+@in_one_case("module", ["sk_microagg.cli", "numpy", "pandas", "pyarrow", "sklearn.base"])
+def test_while_the_command_starts(module):
+    code = INTERRUPTED_WHEN_IMPORTED.format(module=module)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "sk-microagg: interrupted\n")

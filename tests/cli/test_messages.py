@@ -29,7 +29,11 @@ TABLE = "age,town\n" + "".join(f"{i},{'AB'[i % 2]}\n" for i in range(12))
         ),
         ("t.csv", "a,b,a\n1,2,3\n", "has 2 columns named 'a': names of columns must differ."),
         ("t.txt", TABLE, ".xlsx, .parquet. As -, CSV is read from standard input."),
-        ("t.csv", '""\n1\nx\n2\n', "'': some cells are numbers, some are not: name texts that"),
+        (
+            "t.csv",
+            '""\n1\nx\n2\n',
+            "'': 1 of 3 cells is no number, in line 3: name texts that mean",
+        ),
     ],
 )
 def test_files(fails, write, tmp_path, name, content, message):
@@ -52,8 +56,8 @@ OPTIONS = [
     ),
     (
         "--ordinal town=A<C",
-        "town: about 5 of 10 cells are values of its order, some are not: name texts that mean "
-        "missing by --na, or complete the order.",
+        "town: 6 of 12 cells are no values of its order, first in lines 3, 5 and 7: name texts "
+        "that mean missing by --na town=TEXT, or complete the order.",
     ),
     ("--engine dask --na -", "--na needs --engine memory."),
     ("--engine dask --method kaim", "--method kaim needs --engine memory."),
@@ -66,11 +70,11 @@ OPTIONS = [
         "--certificate is not for --method kaim: leave out one of them, or use --release "
         "generalized instead of KAIM.",
     ),
-    ("--target town", "--target needs --report, since it would not be shown otherwise."),
+    ("--scenario s.toml", "--scenario needs --report, since it would not be shown otherwise."),
     (
-        "--target age --report r.html",
-        "--target age must be one of the columns that are released unchanged: there is none. "
-        "--sensitive makes such a column.",
+        "--card c.pdf",
+        "--card c.pdf must end in .html, .htm, .md or .json: cards are written as HTML, Markdown "
+        "or JSON. A browser prints them as PDF.",
     ),
     (
         "--categories shares --report r.html",

@@ -33,7 +33,11 @@ def release(run, tmp_path):
         output = tmp_path / f"out{suffix}"
         outcome = run("anonymize", path, output, "-k", K, *options)
         warning = "" if warned is None else f"sk-microagg: warning: {warned}\n"
-        assert (outcome.code, outcome.err) == (0, warning)
+        # Columns of the numbers 0 to 24 determine each other.
+        said = [
+            line for line in outcome.err.splitlines(keepends=True) if "means are se" not in line
+        ]
+        assert (outcome.code, "".join(said)) == (0, warning)
         header, *rows = rows_of(output, sep, encoding)
         assert len(rows) == N
         assert min(Counter(map(tuple, rows)).values()) >= K
@@ -68,7 +72,7 @@ def test_decimal_commas(release, refused, write):
         lines("age;income", lambda i: f"{AGES[i]};{INCOMES[i] + i % K:.2f}".replace(".", ",")),
     )
     assert refused(path, "--sep", ";") == (
-        "income: about 25 of 25 cells are numbers with other marks: use --decimal ',', or "
+        "income: all 24 cells are numbers with other marks: use --decimal ',', or "
         "--categorical income."
     )
     _, rows = release(path, "--sep", ";", "--decimal", ",", sep=";")
@@ -107,8 +111,8 @@ def test_texts_that_mean_missing(release, refused, write):
         "t.csv", lines("age,income", lambda i: f"{AGES[i] if i % 3 else 'nil'},{INCOMES[i]}")
     )
     assert refused(path) == (
-        "age: about 15 of 25 cells are numbers, 'nil' is not one: use --na nil, or "
-        "--categorical age."
+        "age: 8 of 24 cells are no numbers, first in lines 2, 5 and 8: name texts that mean "
+        "missing by --na age=TEXT, or use --categorical age."
     )
     _, rows = release(path, "--na", "nil")
     assert "nil" not in {cell for row in rows for cell in row}
@@ -117,8 +121,8 @@ def test_texts_that_mean_missing(release, refused, write):
 def test_a_name_in_a_column_of_numbers_is_not_quoted(refused, write):
     path = write("t.csv", lines("age", lambda i: "Jane Doe" if i == 7 else str(AGES[i])))
     assert refused(path) == (
-        "age: about 25 of 25 cells are numbers, some are not: name texts that mean missing by "
-        "--na, or use --categorical age."
+        "age: 1 of 24 cells is no number, in line 9: name texts that mean missing by --na "
+        "age=TEXT, or use --categorical age."
     )
 
 
@@ -136,12 +140,12 @@ def test_thousands(release, refused, write):
         lines("age,income", lambda i: f'{AGES[i]},"{1200 + 1000 * (i // K) + 8 * (i % K):,}"'),
     )
     assert refused(path) == (
-        "income: about 25 of 25 cells are numbers with other marks: use --thousands ',', or "
+        "income: all 24 cells are numbers with other marks: use --thousands ',', or "
         "--decimal ',', or --categorical income."
     )
     said = "income: its numbers are released without thousands separators."
     _, rows = release(path, "--thousands", ",", warned=said)
-    assert [income for _, income in rows] == [f"{1212 + 1000 * (i // K)}" for i in range(N)]
+    assert [income for _, income in rows] == [f"{1210 + 1000 * (i // K)}" for i in range(N)]
 
 
 def test_percent_signs(release, refused, write):
@@ -152,8 +156,8 @@ def test_percent_signs(release, refused, write):
     assert [share for _, share in rows] == [f"{10 * (i // K)}.3" for i in range(N)]
     mixed = write("mixed.csv", path.read_text().replace("0.2%", "0.2"))
     assert refused(mixed, "--force") == (
-        "share: its numbers have different symbols, or some have none: write them alike, or use "
-        "--categorical share."
+        "share: 6 of 24 cells have other symbols than most, or none, first in lines 3, 7 and 11: "
+        "write them alike, or use --categorical share."
     )
 
 
@@ -205,8 +209,10 @@ def test_trailing_commas(release, refused, write, header):
     assert [row[:2] for row in rows] == [[str(AGES[i]), str(INCOMES[i])] for i in range(N)]
     assert {cell for row in rows for cell in row[2:]} <= {""}
     more = write("more.csv", path.read_text() + "20,1000.5,,,more\n")
-    assert refused(more, "--force").startswith(
-        "FILE, line 26: a row has 5 cells, but the first row"
+    n_cells = len(header.split(","))
+    assert refused(more, "--force") == (
+        "FILE: 1 of 25 rows has more or fewer cells than the first row, which has "
+        f"{min(n_cells, 3)}, in line 26."
     )
 
 
@@ -228,7 +234,7 @@ def test_mixed_types(release, refused, write):
         "t.csv",
         lines("age,house", lambda i: f"{AGES[i]},{i // 8 + 1}{'abcdef'[i // 4] * (i % 4 == 0)}"),
     )
-    assert refused(path).startswith("house: about 20 of 25 cells are numbers, some are not: ")
+    assert refused(path).startswith("house: 6 of 24 cells are no numbers, first in lines 2, ")
     _, rows = release(path, "--categorical", "house")
     assert {house for _, house in rows} == {"1", "2", "3", ""}
 
@@ -271,8 +277,10 @@ def test_dates(run, release, refused, write, dates, option, means):
         lines("born,age", lambda i: f"{dates.format(i // K + 1, 10 + 2 * (i % K))},{AGES[i]}"),
     )
     if option is not None:
+        pattern = option.partition("=")[2] or "%Y/%m/%d"
         assert refused(path) == (
-            "born: about 25 of 25 cells seem to be dates: use --date born, or --categorical born."
+            f"born: all 24 cells seem to be dates as {pattern}: use --date born={pattern}, or "
+            "--categorical born."
         )
     _, rows = release(path, *([] if option is None else ["--date", option]))
     assert [born for born, _ in rows] == [means.format(i // K + 1, 13) for i in range(N)]
@@ -291,4 +299,4 @@ def test_every_line_is_one_line(refused, write):
     path = write("t.csv", lines('"a\x1b[2J"', lambda i: "\x1b[1m" if i % 3 == 0 else str(i)))
     line = refused(path)
     assert line.isprintable()
-    assert line.startswith(r"a\x1b[2J: about 15 of 25 cells are numbers, some are not")
+    assert line.startswith(r"a\x1b[2J: 8 of 24 cells are no numbers, first in lines 2, 5 and 8")

@@ -49,8 +49,8 @@ def test_names_in_the_output(run, evil, tmp_path, drop):
     ("arguments", "message"),
     [
         (["-q", "nothing"], "the columns are"),
-        (["--number", "z"], "cells are numbers: leave out --number"),
-        (["--hierarchies", "hierarchies"], "that is not a leaf"),
+        (["--number", "z"], "in lines 4, 6 and 8: leave out --number"),
+        (["--hierarchies", "hierarchies"], "cells are no leaves of its hierarchy, first in lines"),
         (["--report", f"{EVIL}/r.html"], "is not a folder"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_microagg._utils._formatting import percent, rounded_up
+from sk_microagg._utils._formatting import percent
 from sk_microagg.metrics import (
     closeness,
     diversity,
@@ -80,9 +80,7 @@ def test_sensitive_columns_and_units(run, visits, release):
     line = f"units per class   at least {n_units} different values of patient\n"
     assert line in outcome.out
     people = pd.read_csv(visits)["patient"]
-    share = (
-        f"at most {rounded_up(unit_share(rows, people)):.0%} of the rows of a class belong to one"
-    )
+    share = f"at most {percent(unit_share(rows, people))} of the rows of a class belong to one"
     assert f"unit share        {share} of them, more than 1 in {n_units}" in outcome.out
     assert "All of them count rows, not people." in outcome.out
     linkage = record_linkage(pd.read_csv(visits)[["age", "size"]], rows, unit=people)

@@ -26,25 +26,30 @@ def test_risks_in_the_population(run, paths):
     printed = printed_by(run, *paths, "-q", "age", "--weight", "w")
     assert "knows who is in the sample re-identifies" in printed
     assert "33.3% in the mean, and at most 33.3%" in printed
-    assert "at most 6.7%" in printed  # 1 in 15 people
+    assert "at most 6.67%" in printed  # 1 in 15 people
 
 
 def test_large_amounts(run, paths):
     printed = printed_by(run, *paths, "-q", "age", "--amounts", "w,age")
-    # 30 of 60, and 10 in addition to 20 and 30; coarse, as in a summary.
+    # 30 of 60, and 10 in addition to 20 and 30.
     assert "w: one contributor has at most 0.5 of a sum" in printed
-    assert "w: estimates of the largest value of a class are off by at least 20%" in printed
+    assert "w: estimates of the largest value of a class are off by at least 33.3%" in printed
     # 34 of 96 before, not 32 of 96 as released; 30 of 34 is 88%, and 60 of 64 is 94%.
-    assert "age: one contributor has at most 0.4 of a sum" in printed
-    assert "age: estimates of the largest value of a class are off by at least 50%" in printed
+    assert "age: one contributor has at most 0.354 of a sum" in printed
+    assert "age: estimates of the largest value of a class are off by at least 88.2%" in printed
+    weighted = printed_by(run, *paths, "-q", "age", "--amounts", "w,age", "--weight", "w")
+    assert "w: one contributor has at most 0.5 of a sum" in weighted
+    # 30 * 34 of 10 * 30 + 20 * 32 + 30 * 34; 300 of 1020 is 29%.
+    assert "age: one contributor has at most 0.52 of a weighted sum" in weighted
+    assert "age: estimates of the largest value of a class are off by at least 29.4%" in weighted
     of_people = printed_by(run, *paths, "-q", "age", "--amounts", "w", "--unit", "who")
-    assert "w: one contributor has at most 0.9 of a sum" in of_people  # 50 of 60
+    assert "w: one contributor has at most 0.833 of a sum" in of_people  # 50 of 60
     assert "off by at least 0%" in of_people
 
 
 def test_bad_columns(fails, paths):
     for name in ("weight", "amounts"):
-        message = f"--{name} who: {name} must be a column of numbers."
+        message = f"--{name} who: all 6 cells are no numbers, first in lines 2, 3 and 4."
         assert fails("risk", *paths, "-q", "age", f"--{name}", "who") == message
     pd.read_csv(paths[1])[["age", "w"]][::-1].to_csv(paths[1], index=False)
     line = fails("risk", *paths, "-q", "age", "--amounts", "w")

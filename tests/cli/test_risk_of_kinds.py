@@ -48,7 +48,10 @@ def test_how_values_are_written_does_not_matter(run, tables, tmp_path, method, s
 @pytest.mark.slow
 def test_dates_are_refused_as_by_anonymize(run, fails, tables, tmp_path):
     path, output = tables[1], tmp_path / "release.csv"
-    line = "born: about 90 of 90 cells seem to be dates: use --date born, or --categorical born."
+    line = (
+        "born: all 90 cells seem to be dates as %d.%m.%Y: use --date born=%d.%m.%Y, or "
+        "--categorical born."
+    )
     assert fails("anonymize", path, output, *MARKS) == line
     assert run("anonymize", path, output, *MARKS, *DATE).code == 0
     assert fails("risk", path, output, *MARKS) == line

@@ -41,7 +41,7 @@ def test_lists_of_columns(option, texts, found):
     assert getattr(typed(*arguments), option.replace("-", "_")) == found
 
 
-@pytest.mark.parametrize("option", ["unit", "target"])
+@pytest.mark.parametrize("option", ["unit", "weight"])
 @pytest.mark.parametrize("name", NAMES)
 def test_one_column(option, name, capsys):
     assert getattr(typed(f"--{option}", name), option) == name

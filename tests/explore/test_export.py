@@ -8,15 +8,17 @@ import shutil
 import stat
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from queue import Queue
 
 import pytest
 from servers import LONG, ExploreServer, OpenPage, ends_by_a_signal, serve, wait_until, workers
 
-from sk_microagg._explore import _server
+from sk_microagg._explore import _jobs, _server
 from sk_microagg._explore._workers import JOBS
 from sk_microagg.cli import main
 from sk_microagg.files._messages import RequestError
+from sk_microagg.release import ReleaseRequest
 
 # Lines of a report that differ: when it was made, and whether progress was shown.
 OF_ITS_MAKING = re.compile(r"\d{4}-\d\d-\d\d|<code>verbose</code>|Groups refined by")
@@ -233,7 +235,7 @@ def test_the_server_ends_after_its_last_page(explored, visits, monkeypatch):
         (["-"], "explore reads a file"),
         (["nothing.csv"], "nothing.csv cannot be read"),
         (["table.txt"], "a table's name must end in"),
-        (["."], "a table's name must end in"),
+        (["."], "is a folder without a .parquet file"),
         (["numbers.csv", "--hierarchies", "nothing"], "--hierarchies nothing cannot be read"),
         (["numbers.csv", "--hierarchies", "."], "numbers.csv is a hierarchy for 'numbers', but"),
     ],
@@ -245,3 +247,28 @@ def test_what_cannot_be_served(arguments, words, tmp_path, monkeypatch, capsys):
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_both_files_are_there_or_none(tmp_path, monkeypatch, exists):
+    """If the second file cannot get its name, the first is what it was before."""
+    request = ReleaseRequest(tmp_path / "t.csv", tmp_path / "o.csv", report=tmp_path / "r.html")
+    if exists:
+        (tmp_path / "o.csv").write_text("before")
+        (tmp_path / "r.html").write_text("before")
+    drafts = _jobs.Drafts(request, str(tmp_path / "drafts"))
+    for name in ("o.csv", "r.html"):
+        (tmp_path / "drafts" / name).write_text("after")
+    replace = os.replace
+
+    def fail(source, target):
+        if target == tmp_path / "r.html" and Path(source).name == "r.html":
+            raise OSError(13, "Permission denied")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="Permission denied"):
+        drafts.publish()
+    drafts.remove()
+    found = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert found == ({"o.csv": "before", "r.html": "before"} if exists else {})

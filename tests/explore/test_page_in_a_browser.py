@@ -276,6 +276,29 @@ def test_names_of_people_have_a_hint(open_tab, tmp_path):
         tab.close()
 
 
+def test_weights_in_the_release(open_tab, tmp_path):
+    with open(tmp_path / "survey.csv", "w", encoding="utf-8", newline="") as file:
+        rows = [[20 + i * 7 % 60, i % 5, [8.5, 20, 31][i % 3]] for i in range(120)]
+        csv.writer(file).writerows([["age", "children", "weight"], *rows])
+    with serve("survey.csv", "--no-preview", cwd=tmp_path) as server:
+        tab = open_tab(server.address)
+        chosen, command = tab.page.locator("#weight-release"), tab.page.locator("#command")
+        sync_api.expect(chosen).to_be_disabled(timeout=TIMEOUT)
+        reason = tab.page.locator("#weight-release-reason")
+        sync_api.expect(reason).to_have_text(
+            "Give a column the role Weight first.", timeout=TIMEOUT
+        )
+        tab.role(2).select_option("weight")
+        sync_api.expect(chosen).to_be_enabled(timeout=TIMEOUT)
+        sync_api.expect(command).to_contain_text("--weight=weight", timeout=TIMEOUT)
+        assert "--weight-release" not in command.inner_text()
+        chosen.select_option("mean")
+        sync_api.expect(command).to_contain_text("--weight-release mean", timeout=TIMEOUT)
+        tab.role(2).select_option("keep")  # What was chosen for a weight no longer matters.
+        sync_api.expect(command).not_to_contain_text("--weight-release", timeout=TIMEOUT)
+        tab.close()
+
+
 @pytest.mark.release
 def test_an_end_in_the_terminal_while_files_are_written(open_tab, here):
     with serve("visits.csv", cwd=here) as server:

@@ -52,6 +52,7 @@ def settings_of(columns, **changes):
         "constraints": {"l": None, "t": None, "unit_share": None},
         "time_limit": None,
         "certificate": None,
+        "weight_release": "keep",
         "shuffle": False,
         "overwrite": False,
     }
@@ -120,6 +121,17 @@ def test_the_command_means_what_was_chosen(choice, method):
     assert (request.input, request.output, request.report) == ("table.csv", "release.csv", None)
     assert (request.k, request.method, request.overwrite) == (5, method, False)
     assert typed_again(request, names) == request
+
+
+def test_weights_are_released_as_chosen():
+    names, columns = ["age", "w"], [column(), column("weight")]
+    for chosen in ("keep", "mean"):
+        request = request_of(settings_of(columns, weight_release=chosen), source_of(names))
+        assert (request.weight, request.weight_release) == ("w", chosen)
+        assert typed_again(request, names) == request
+        assert ("--weight-release mean" in request.command) == (chosen == "mean")
+    with pytest.raises(RequestError, match=r"^weight_release: 'drop' must be one of keep, mean\."):
+        request_of(settings_of(columns, weight_release="drop"), source_of(names))
 
 
 @pytest.mark.slow

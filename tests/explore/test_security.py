@@ -414,3 +414,24 @@ def test_a_signal_ends_the_server_and_all_work(own_server, changing):
     """The last test of this file: no other needs that server."""
     ends_by_a_signal(own_server, "SIGTERM", 143)
     assert [*changing.parent.iterdir()] == [changing]
+
+
+BUG = """
+from sk_microagg._explore import _server
+def fail(*arguments): raise KeyError("a bug")
+_server.command_line = fail
+"""
+
+
+def test_an_error_of_our_own_is_shown_in_the_terminal(visits, capfd):
+    answers = []
+
+    def check():
+        with serve(visits, code=BUG) as server:
+            answers.append(server.post("check", server.settings()))
+
+    with pytest.raises(AssertionError):  # The terminal is not silent.
+        check()
+    assert answers[0].status == 500
+    assert answers[0].json()["error"] == "KeyError: the terminal says more. Please report this."
+    assert "KeyError: 'a bug'" in capfd.readouterr().out

@@ -48,13 +48,13 @@ def test_text_as_another_kind(explored, visits, write_rows, tmp_path):
     """Most cells are text: they mean something, and are not missing values."""
     with pytest.raises(RequestError) as error:
         explored(visits).run("preview", {"sex": "quasi_identifier"}, {"sex": "number"})
-    assert (
-        error.value.in_words(PAGE) == "sex: about 0 of 300 cells are numbers: choose another kind."
+    assert error.value.in_words(PAGE) == (
+        "sex: all 300 cells are no numbers, first in lines 2, 3 and 4: choose another kind."
     )
     rows = [["x"], *([str(i)] for i in range(19)), ["unknown"]]
     with pytest.raises(RequestError) as error:
         explored(write_rows(tmp_path / "x.csv", *rows)).run("preview", {}, {"x": "number"})
-    advice = "start explore with --na unknown, or choose another kind"
+    advice = "start explore with --na x=TEXT for texts that mean missing, or choose another kind"
     assert advice in error.value.in_words(PAGE)
 
 

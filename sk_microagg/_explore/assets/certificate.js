@@ -6,7 +6,7 @@ import { canvas, pathOf, picture, redraw, text } from "./draw.js";
 const HEIGHT = 200;
 
 // Rounded down, it is still a bound.
-const bounded = (share) => percent(Math.floor(1000 * share) / 1000);
+const bounded = (share) => percent(Math.floor(10000 * share) / 10000);
 
 export class Certificate {
   #ticks = [];

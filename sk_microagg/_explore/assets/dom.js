@@ -87,9 +87,14 @@ export function counted(number, noun) {
 }
 
 export function percent(share) {
-  if (share > 0 && share < 0.001) return "under 0.1%";
-  const text = (100 * share).toFixed(1);
-  return text === "0.0" || text === "100.0" ? `${Math.round(100 * share)}%` : `${text}%`;
+  // As the summary writes it: three digits, and 0% and 100% only where it is exactly so.
+  if (share <= 1e-12) return "0%";
+  if (Math.abs(share - 1) <= 1e-12) return "100%";
+  const value = 100 * share;
+  const decimals = value < 1 ? 3 : value < 10 ? 2 : 1;
+  const text = value.toFixed(decimals);
+  if (Number(text) === 0) return "<0.001%";
+  return value < 100 && Number(text) === 100 ? ">99.9%" : `${text}%`;
 }
 
 export function duration(seconds) {

@@ -53,7 +53,7 @@ function readSettings() {
 }
 
 /** What the preview depends on, and what the curve does. */
-function keyOf({ release, report, scenario, analysis, certificate: proof, overwrite, shuffle, time_limit: time, ...rest }) {
+function keyOf({ release, report, card, scenario, analysis, certificate: proof, overwrite, shuffle, time_limit: time, ...rest }) {
   return JSON.stringify(rest);
 }
 const curveKeyOf = ({ k, ...rest }) => keyOf(rest);

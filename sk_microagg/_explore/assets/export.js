@@ -29,7 +29,7 @@ export class Export {
       failed: (error) => this.#stop(error, changed),
       canceled: () => this.#stop("Canceled. No file was written.", changed),
     });
-    for (const id of ["release-name", "report-name", "report-wanted"]) {
+    for (const id of ["release-name", "report-name", "report-wanted", "card-name", "card-wanted"]) {
       byId(id).addEventListener("input", () => {
         byId("overwrite").checked = false; // consent is to the files that were named
         changed();
@@ -49,6 +49,8 @@ export class Export {
     byId("release-name").value = settings.release;
     if (settings.report !== null) byId("report-name").value = settings.report;
     byId("report-wanted").checked = settings.report !== null;
+    byId("card-name").value = settings.card ?? settings.release.replace(/(_release)?(\.\w+)+$/, "_card.html");
+    byId("card-wanted").checked = settings.card !== null;
     byId("report-certificate").value = settings.certificate ?? "";
     byId("overwrite").checked = false;
   }
@@ -59,6 +61,7 @@ export class Export {
     return {
       release: byId("release-name").value,
       report: hasReport ? byId("report-name").value : null,
+      card: byId("card-wanted").checked ? byId("card-name").value : null,
       scenario: hasReport ? readScenario() : null,
       analysis: hasReport && !isKaim ? byId("analysis").value.split("\n").map((line) => line.trim()).filter(Boolean) : [],
       certificate: hasReport && !isKaim && seconds !== "" ? Number(seconds) : null,
@@ -70,6 +73,7 @@ export class Export {
   update(isKaim) {
     const hasReport = byId("report-wanted").checked;
     byId("report-name").disabled = !hasReport;
+    byId("card-name").disabled = !byId("card-wanted").checked;
     for (const field of byId("scenario").querySelectorAll("input, select, textarea")) field.disabled = !hasReport;
     byId("report-certificate").disabled = !hasReport || isKaim;
     setText(byId("report-certificate-reason"), isKaim ? "Not with generalization." : hasReport ? "" : "Only in a report.");
@@ -124,12 +128,12 @@ export class Export {
   }
 
   #done(result, changed) {
-    const files = [result.release, result.report].filter(Boolean);
+    const files = [result.release, result.report, result.card].filter(Boolean);
     const command = make("code");
     setCommand(command, result.command);
     const facts = result.facts.map(([name, words]) => make("div", {}, make("dt", {}, name), make("dd", {}, words)));
     byId("exported").replaceChildren(
-      make("p", { class: "verdict" }, "Written: ", ...files.flatMap((file, i) => [i ? " and " : "", make("bdi", { "data-file": file }, file)])),
+      make("p", { class: "verdict" }, "Written: ", ...files.flatMap((file, i) => [i ? ", " : "", make("bdi", { "data-file": file }, file)])),
       ...(result.report ? [make("p", {}, make("a", { id: "open-report", href: "report", target: "_blank", rel: "noopener" }, "Open the report"))] : []),
       ...messages(result.warnings),
       make("dl", { class: "facts" }, ...facts),

@@ -105,11 +105,11 @@ function showSensitive(sensitive) {
   const rows = sensitive.map(({ name, homogeneity, diversity, closeness }) => [
     nameElement(name),
     homogeneity,
-    `at least ${thousands(diversity)}`,
-    `at most ${closeness.toFixed(2)}`,
+    thousands(diversity),
+    closeness.toFixed(3),
   ]);
   const table = make("table", { class: "measures" });
-  fillTable(table, ["Column", "Homogeneity", "Different values in each group", "Distance from the whole table"], rows);
+  fillTable(table, ["Column", "Homogeneity", "Different values in the worst group", "Largest distance from the whole table"], rows);
   const meanings = [
     ["Homogeneity: ", "if all records of a group share one value, it is disclosed for each of them."],
     ["Different values: ", "with at least 2, nobody learns a value for sure."],

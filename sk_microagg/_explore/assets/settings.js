@@ -28,7 +28,7 @@ export class Settings {
       this.k = this.#ks[byId("k-slider").value];
     });
     byId("k").addEventListener("input", () => this.#moveSlider());
-    for (const id of ["k", "k-slider", "method", "categories", "time-limit", "shuffle"]) {
+    for (const id of ["k", "k-slider", "method", "categories", "weight-release", "time-limit", "shuffle"]) {
       byId(id).addEventListener("input", () => changed());
     }
   }
@@ -43,6 +43,7 @@ export class Settings {
     this.k = settings.k;
     byId("method").value = settings.method;
     byId("categories").value = settings.categories;
+    byId("weight-release").value = settings.weight_release;
     for (const constraint of constraints) {
       const value = settings.constraints[constraint.name];
       choose(byId(idOf(constraint)), `${value ?? OFF}`, constraint.choice.replace("{}", value));
@@ -80,6 +81,7 @@ export class Settings {
       k: this.k,
       method: byId("method").value,
       categories: this.generalizes ? "mode" : byId("categories").value,
+      weight_release: byId("weight-release").disabled ? "keep" : byId("weight-release").value,
       constraints: Object.fromEntries(this.#constraints.map((c) => [c.name, numberOrNull(byId(idOf(c)))])),
       time_limit: numberOrNull(byId("time-limit")),
       shuffle: byId("shuffle").checked,
@@ -100,6 +102,8 @@ export class Settings {
       byId(id).disabled = reason !== "";
       setText(byId(`${id}-reason`), reason);
     }
+    byId("weight-release").disabled = !hasRole("weight");
+    setText(byId("weight-release-reason"), hasRole("weight") ? "" : `Give a column the role ${ROLES.weight} first.`);
     byId("time-limit").disabled = byId("method").value === "disjoint";
     byId("categories").disabled = this.generalizes;
     setText(byId("categories-reason"), this.generalizes ? "Generalization always releases what a group shares." : "");
