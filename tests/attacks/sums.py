@@ -197,14 +197,14 @@ def remainder(model, column):
 
 def numbers_in(thing, path="model", seen=None):
     """All numbers that can be reached from an object, by their paths."""
-    seen = set() if seen is None else seen
+    seen = {} if seen is None else seen
     if thing is None or isinstance(thing, str | bytes | type) or callable(thing):
         return {}
     if isinstance(thing, bool | int | float | np.generic):
         return {path: thing}
     if id(thing) in seen:
         return {}
-    seen.add(id(thing))
+    seen[id(thing)] = thing  # It stays, so that no other thing gets its number.
     if isinstance(thing, pd.DataFrame):
         parts = {name: thing[name].to_numpy() for name in thing.columns}
     elif isinstance(thing, pd.Index | pd.Series):

@@ -31,10 +31,14 @@ def inches(seed):
     return np.round(2.54 * np.random.default_rng(seed).integers(20, 100, size=150), 2)
 
 
+def logarithms(seed):
+    return np.log(np.random.default_rng(seed).integers(18, 91, size=300))
+
+
 COLUMNS = {
     f"{share} in 100 rounded": lambda seed, share=share: heaped_incomes(share / 100, seed)
     for share in (30, 50, 70, 85)
-} | {"fine and coarse": fine_and_coarse, "inches": inches}
+} | {"fine and coarse": fine_and_coarse, "inches": inches, "logarithms": logarithms}
 
 
 def ends_and_extremes(release, labels, column):

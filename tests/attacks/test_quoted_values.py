@@ -13,7 +13,7 @@ from sk_microagg.cli import main
 from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import generalization_loss, record_linkage, sse
 from sk_microagg.privacy import LDiversity, TCloseness
-from sk_microagg.release import RequestError, release_file
+from sk_microagg.release import RequestError
 
 N = 40
 SECRET = "Xanadu-7431"
@@ -216,16 +216,3 @@ def test_on_the_page(tmp_path, capfd, column, options):
         JOBS["preview"](sent.append, *page.arguments_of_job("preview", settings))
     said = [json.dumps(page.description), json.dumps(sent), error.value.in_words(PAGE)]
     assert quoted_in([*said, *capfd.readouterr()]) == []
-
-
-def test_nobody_counts_the_values_of_an_order(tmp_path):
-    """Somebody who knows 23 people with an A or a B could ask whether a last one has one, too."""
-    said = set()
-    for n_of_them in (23, 24):
-        column = np.array(["A", "B"] * N)[:N]
-        column[n_of_them:] = "C"
-        path = write(tmp_path / "t.csv", column)
-        with pytest.raises(RequestError) as error:
-            release_file(path, tmp_path / "r.csv", ordinal={"x": ["A", "B"]})
-        said.add(str(error.value))
-    assert len(said) == 1

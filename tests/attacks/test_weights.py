@@ -1,14 +1,16 @@
-"""What weighted means tell about one record to somebody who knows all others of the table.
+"""What weighted means tell an attacker who knows all other records, or nobody in the table.
 
 A plain mean that is rounded to a unit bounds the last value of a group of n to within n / 2 units.
-The mean weight, which has all digits, tells the weight of the last record; then a weighted mean
-bounds its value to within half a unit over its share of the weights: heavy records are known better
-than by plain means, and light ones less well. A bound on that share bounds what is told.
+A weighted mean bounds it to within half a unit over the share of the weight: heavy records are
+known better than by plain means, and light ones less well. A bound on that share bounds what is
+told. To an attacker who knows nobody, weights tell apart whose values are in a mean, so that means
+with many digits have a single solution.
 """
 
 import numpy as np
 import pandas as pd
 import pytest
+from attacks.weighted_means import VALUES, shares_computed, steps_of, survey, weights_on_list
 from marks import in_one_case
 
 from sk_microagg import TableAggregator
@@ -24,25 +26,23 @@ TABLE = pd.DataFrame(
     }
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:Most weights", "ignore:With a weight, groups")
 
-def widths(release, labels, column, weights):
-    """By record, the width of the interval of its value, given all others; each holds the value."""
-    found = np.empty(N)
+
+def widths(aggregator, release, column, weights):
+    """By record, the width of the interval of its value in steps, given all others."""
+    labels, found = aggregator.labels_, np.empty(N)
+    step = 10.0 ** -aggregator.rounding_[column].decimals
     for record in range(N):
         members = np.flatnonzero(labels == labels[record])
-        others = members[members != record]
-        n, mean = len(members), release[column].iloc[record]
-        if weights is None:
-            own, total, known = 1.0, n, TABLE[column].iloc[others].sum()
-        else:
-            # The mean weight tells the weight of the last record.
-            total = n * release["w"].iloc[record]
-            own = total - weights[others].sum()
-            assert own == pytest.approx(weights[record], rel=1e-6)
-            known = (weights[others] * TABLE[column].iloc[others]).sum()
-        low, high = (((mean + half) * total - known) / own for half in (-0.5, 0.5))
+        others, mean = members[members != record], release[column].iloc[record]
+        known = (weights[others] * TABLE[column].iloc[others]).sum()
+        low, high = (
+            ((mean + half) * weights[members].sum() - known) / weights[record]
+            for half in (-step / 2, step / 2)
+        )
         assert low - 1e-6 <= TABLE[column].iloc[record] <= high + 1e-6
-        found[record] = high - low
+        found[record] = (high - low) / step
     return found
 
 
@@ -52,8 +52,8 @@ def test_a_record_is_known_the_better_the_heavier_it_is(column):
     weights = TABLE["w"].to_numpy()
     plain = TableAggregator(K, drop="w", random_state=0)
     weighted = TableAggregator(K, weight="w", random_state=0)
-    by_plain = widths(plain.fit_transform(TABLE), plain.labels_, column, None)
-    by_weighted = widths(weighted.fit_transform(TABLE), weighted.labels_, column, weights)
+    by_plain = widths(plain, plain.fit_transform(TABLE), column, np.ones(N))
+    by_weighted = widths(weighted, weighted.fit_transform(TABLE), column, weights)
     sizes = weighted.group_sizes_[weighted.labels_]
     totals = np.bincount(weighted.labels_, weights)[weighted.labels_]
     assert by_plain == pytest.approx(sizes)
@@ -69,11 +69,69 @@ def test_a_bound_on_the_share_of_a_weight_bounds_what_is_told():
     aggregator = TableAggregator(K, weight="w", privacy=privacy, random_state=0)
     release = aggregator.fit_transform(TABLE)
     for column in ("age", "income"):
-        found = widths(release, aggregator.labels_, column, TABLE["w"].to_numpy())
+        found = widths(aggregator, release, column, TABLE["w"].to_numpy())
         assert found.min() >= (1 - 1e-6) / 0.4
 
 
-def test_means_of_weights_are_those_of_at_least_k_records():
-    release = TableAggregator(K, weight="w").fit_transform(TABLE)
+def test_mean_weights_are_those_of_at_least_k_records():
+    release = TableAggregator(K, weight="w", weight_release="mean").fit_transform(TABLE)
     assert release["w"].value_counts().min() >= K
     assert release[["age", "income", "w"]].value_counts().min() >= K
+
+
+def attacked(k, weight_release, n_weights, knows_list):
+    """Shares of what an attacker computes of a release with the default rounding."""
+    table, design = survey(300, 0, n_weights)
+    aggregator = TableAggregator(k, weight="w", weight_release=weight_release)
+    release = aggregator.fit_transform(table)
+    if weight_release == "mean" and not knows_list:
+        release["w"] = 1.0  # The best guess at weights of which only the mean is known.
+    steps = steps_of(aggregator)
+    own = design if knows_list else None
+    return shares_computed(table, release, aggregator.labels_, k, steps, own)
+
+
+WAYS = {
+    "kept, calibrated": ("keep", None, False),
+    "kept, of a list": ("keep", 30, False),
+    "mean": ("mean", 30, False),
+    "mean, of a known list": ("mean", 30, True),
+}
+
+
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("k", [5, 3, 2])
+@pytest.mark.parametrize("way", WAYS)
+def test_rounded_weighted_means_hide_their_values(way, k):
+    shares = attacked(k, *WAYS[way])
+    assert max(shares.values()) <= 0.05
+    assert shares["row"] == 0
+
+
+@pytest.mark.slow_but_first
+@pytest.mark.parametrize("k", [3, 2, 5])
+def test_the_attack_computes_rows_from_means_with_all_digits(k):
+    table, _ = survey(60, 0)
+    aggregator = TableAggregator(k, weight="w")
+    release = aggregator.fit_transform(table)
+    totals = np.bincount(aggregator.labels_, table["w"])
+    for name in VALUES:
+        sums = np.bincount(aggregator.labels_, table["w"] * table[name])
+        release[name] = (sums / totals)[aggregator.labels_]
+    shares = shares_computed(table, release, aggregator.labels_, k, dict.fromkeys(VALUES, 0.0))
+    assert shares["row"] > 0.9
+
+
+def test_a_list_tells_the_weights_of_a_mean_with_all_digits():
+    table, design = survey(300, 0, 30)
+    labels = TableAggregator(5, weight="w").fit_predict(table)
+    means = table["w"].groupby(labels).mean()[np.bincount(labels) == 5][:20]
+    found = [weights_on_list(design, 5, mean, n_digits=16) for mean in means]
+    assert np.mean([weights is not None for weights in found]) > 0.9
+
+
+def test_shares_with_a_weight_are_refused():
+    """A weighted share is a subset sum of the weights, which has one solution at k=5."""
+    table = TABLE.assign(town=RNG.choice(["Bonn", "Ulm"], N))
+    with pytest.raises(ValueError, match=r"^categories='shares' must be 'mode' or 'generalize'"):
+        TableAggregator(K, weight="w", categories="shares").fit(table)

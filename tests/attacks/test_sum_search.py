@@ -1,0 +1,155 @@
+"""An attacker who knows nobody computes the values of a group from its mean, if that has digits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from attacks.sum_search import share_guessed, steps_of
+from marks import in_one_case
+
+from sk_microagg import MicroAggregator, ReleaseSeries, TableAggregator
+
+TRANSFORMED = {
+    "logarithm of age": (lambda rng, n: rng.integers(18, 91, n), np.log),
+    "root of days": (lambda rng, n: rng.geometric(0.04, n), np.sqrt),
+    "logarithm of income": (lambda rng, n: np.round(rng.lognormal(3.2, 0.5, n)), np.log10),
+}
+AGES = "age", (lambda rng, n: rng.integers(18, 91, n), lambda age: 1.0 * age)
+
+
+def draw(name, n=300, seed=0):
+    """A table with a column whose possible values are known, and two others; and these values."""
+    values, transform = dict([*TRANSFORMED.items(), AGES])[name]
+    rng = np.random.default_rng(seed)
+    x = values(rng, n).astype(np.float64)
+    table = pd.DataFrame({"x": transform(x)})
+    for other in "yz":
+        table[other] = rng.normal(size=n).round(2)
+    return table, transform(np.arange(x.min(), x.max() + 1.0))[:, None]
+
+
+def guessed(aggregator, table, possible, k, **how):
+    release = np.asarray(aggregator.fit_transform(table), dtype=np.float64)
+    steps = steps_of([aggregator.rounding_["x"]])
+    original = table[["x"]].to_numpy()
+    return share_guessed(possible, original, release[:, :1], steps, aggregator.labels_, k, **how)
+
+
+def test_an_exact_mean_tells_its_values():
+    for name in TRANSFORMED:
+        table, possible = draw(name)
+        with pytest.warns(UserWarning, match="^Means of 'x'"):
+            assert guessed(TableAggregator(5, decimals=None), table, possible, 5) > 0.5
+        assert guessed(MicroAggregator(5), table, possible, 5) > 0.5
+
+
+@in_one_case("name", TRANSFORMED)
+def test_a_released_mean_does_not(name):
+    table, possible = draw(name)
+    assert guessed(TableAggregator(5), table, possible, 5) <= 0.05
+    assert guessed(MicroAggregator(5, decimals="auto"), table, possible, 5) <= 0.05
+    median = TableAggregator(5, numbers="median")
+    assert guessed(median, table, possible, 5, average=np.median) <= 0.05
+
+
+@pytest.mark.slow
+@in_one_case(
+    ("name", "k", "at_most"),
+    [(name, k, {5: 0.1, 10: 0.01}[k]) for name in TRANSFORMED for k in (5, 10)],
+)
+def test_nor_in_larger_tables(name, k, at_most):
+    table, possible = draw(name, n=1000, seed=1)
+    assert guessed(TableAggregator(k), table, possible, k) <= at_most
+
+
+def test_whole_numbers_are_what_nothing_can_be_coarser_than():
+    table, possible = draw("age")
+    assert guessed(TableAggregator(5), table, possible, 5) <= 0.05
+
+
+def draw_places(n, n_known, seed=3):
+    """Coordinates of some of the addresses in a public list, and the list."""
+    rng = np.random.default_rng(seed)
+    known = np.c_[48 + rng.normal(0, 0.05, n_known), 11 + rng.normal(0, 0.08, n_known)].round(7)
+    return known[rng.choice(n_known, n, replace=False)], known
+
+
+def places_guessed(aggregator, places, known, k):
+    release = aggregator.fit_transform(places)
+    steps = steps_of(aggregator.rounding_.values())
+    labels = aggregator.labels_
+    return share_guessed(known, places, release, steps, labels, k, without_repetition=True)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_known", "at_most"),
+    [(300, 2_000, 0.05), pytest.param(20_000, 40_000, 0.25, marks=pytest.mark.slow)],
+)
+def test_coordinates_do_not_tell_addresses(n, n_known, at_most):
+    """Of the larger list, every second address is in the table: exact means tell 96%."""
+    places, known = draw_places(n, n_known)
+    assert places_guessed(MicroAggregator(5, decimals="auto"), places, known, 5) <= at_most
+    if n < 1000:
+        assert places_guessed(TableAggregator(5), places, known, 5) <= at_most
+
+
+def test_exact_coordinates_tell_them():
+    places, known = draw_places(2_000, 5_000)
+    assert places_guessed(MicroAggregator(5), places, known, 5) > 0.8
+
+
+def test_a_model_has_exact_means_and_its_release_does_not():
+    table, possible = draw("logarithm of age")
+    model = MicroAggregator(5).fit(table)
+    shared = model.release_only()
+    original, labels = table[["x"]].to_numpy(), model.labels_
+    for holder, is_guessed in ((model, True), (shared, False)):
+        release = holder.centroids_[labels, :1]
+        steps = steps_of([holder.rounding_["x"]])
+        share = share_guessed(possible, original, release, steps, labels, 5)
+        assert (share > 0.5) is is_guessed
+        assert is_guessed or share <= 0.05
+
+
+def test_on_dask_means_are_as_coarse():
+    dd = pytest.importorskip("dask.dataframe")
+    from sk_microagg.scale import DaskTableAggregator
+
+    for name in TRANSFORMED:
+        table, _ = draw(name, n=1200)
+        here = TableAggregator(5).fit(table)
+        there = DaskTableAggregator(5).fit(dd.from_pandas(table, npartitions=3))
+        assert there.rounding_ == here.rounding_
+
+
+def test_in_a_series_each_release_is_as_coarse():
+    table, possible = draw("logarithm of age", n=600)
+    table["person"] = [f"P{number:03}" for number in range(len(table))]
+    series = ReleaseSeries(TableAggregator(5, unit="person"))
+    parts = [table[:300], table]
+    for part in parts:
+        release = series.release(part)
+    groups = release.groupby([*release.columns], sort=False).ngroup().to_numpy()
+    decimals = [len(repr(x).partition(".")[2]) for x in release["x"]]
+    assert max(decimals) <= 2
+    original = table[["x"]].to_numpy()
+    share = share_guessed(possible, original, release[["x"]].to_numpy(), [0.01], groups, 5)
+    assert share <= 0.05
+
+
+def test_dates_are_coarse_too():
+    rng = np.random.default_rng(0)
+    n = 300
+    first_days = pd.date_range("2010-01-01", periods=60, freq="MS")
+    table = pd.DataFrame(
+        {
+            "month": first_days[rng.integers(0, 60, n)],
+            "second": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 10**8, n), "s"),
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 90, n), "D"),
+        }
+    )
+    aggregator = TableAggregator(5).fit(table)
+    assert {name: each.decimals for name, each in aggregator.rounding_.items()} == {
+        "month": "10 days",
+        "second": "10 days",
+        "day": "day",
+    }
