@@ -215,14 +215,13 @@ def few_steps():
 
 @pytest.fixture(scope="module")
 def small_attacks():
-    """Attack and compare with few trees and the same draws, in tests of something else."""
+    """Attack and compare with few trees, in tests of something else."""
     from sk_microagg.metrics import _attribute_inference
-    from sk_microagg.report import _facts, _utility
+    from sk_microagg.report import _utility
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_attribute_inference, "N_TREES", 3)
         patch.setattr(_utility, "N_NULLS", 1)
-        patch.setattr(_facts, "new_random", lambda: np.random.RandomState(0))
         yield
 
 

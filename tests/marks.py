@@ -4,6 +4,8 @@ import inspect
 from contextlib import contextmanager
 from functools import wraps
 
+import pytest
+
 
 @contextmanager
 def case(*names, **values):
@@ -37,3 +39,7 @@ def in_one_case(names, cases):
         return looped
 
     return decorate
+
+
+# For tests that compare means to the last digit.
+exact_means = pytest.mark.filterwarnings("ignore:Means of .* are finer than:UserWarning")

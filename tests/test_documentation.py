@@ -7,11 +7,14 @@ import pkgutil
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from marks import in_one_case
 
 import sk_microagg
+import sk_microagg.datasets
 from sk_microagg import _kernels
+from sk_microagg._utils._formatting import three_digits
 from sk_microagg.builders import Pool
 from sk_microagg.refiners import Partition
 
@@ -118,3 +121,19 @@ def test_all_code_in_the_documentation_is_run():
 def test_everything_public_is_in_the_reference():
     names = re.findall(r"^   (\w+)$", (ROOT / "doc" / "api.rst").read_text(), re.MULTILINE)
     assert sorted(names) == sorted({name.rpartition(".")[2] for name in PUBLIC})
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("facts_only")
+def test_the_samples_of_the_documentation(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "doc")
+    document = importlib.import_module("samples").write_samples(tmp_path, 0.2).to_dict()
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "card.html"}
+    assert document["risk"]["is_acceptable"]
+    # By numpy.polyfit and the like: income by age and sex of the 284 patients with an income.
+    visits = sk_microagg.datasets.load_visits().dropna()
+    X = visits.assign(one=1.0, sex=visits["sex"] == "m")[["one", "sex", "age"]].to_numpy(float)
+    expected = np.linalg.lstsq(X, visits["income"].to_numpy(), rcond=None)[0]
+    terms = document["analyses"][0]["terms"]
+    assert [one["before"]["text"].split()[0] for one in terms] == [*map(three_digits, expected)]
+    assert all(one["after"] is not None for one in terms)

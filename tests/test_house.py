@@ -27,7 +27,6 @@ LAYERS = [
     ["encoding"],
     ["_table_space"],
     ["_table_aggregator", "_train"],
-    ["_series_state"],
     ["_series"],
     [""],
     ["datasets", "metrics"],

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import in_one_case
+from marks import exact_means, in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import missing as oracle
 from sklearn.impute import SimpleImputer
@@ -148,6 +148,7 @@ def test_groups_are_those_of_the_points(X):
     assert_allclose(aggregator.information_loss_, (within**2).sum() / total, rtol=1e-10)
 
 
+@exact_means
 def test_a_table_aggregator_makes_the_same_release(X):
     aggregator = MicroAggregator(k=4)
     release = aggregator.fit_transform(X)

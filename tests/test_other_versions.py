@@ -95,3 +95,11 @@ def test_mistakes_of_others_are_not_ours():
     model._space._scaler = NotOurs()
     with pytest.raises(AttributeError, match="no_such_attribute"):
         model.transform(X)
+
+
+def test_an_error_of_our_own_is_no_matter_of_versions(monkeypatch):
+    """A model of this version lacks nothing: what is missing then is our mistake."""
+    model = pickle.loads(pickle.dumps(MicroAggregator(k=4).fit(X)))
+    del vars(model._cells)["weights"]
+    with pytest.raises(AttributeError, match="weights"):
+        model.transform(X[:5])

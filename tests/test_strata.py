@@ -231,7 +231,7 @@ def test_other_errors_leave_nothing_behind_either(X):
         (
             REGIONS,
             ["east", "west", None],
-            r"^strata has unknown values",
+            r"^strata: .* fit did not have, .*at position",
         ),
         (REGIONS, ["west"], r"^strata has 1 records"),
     ],

@@ -30,14 +30,31 @@ def visits(n=120, n_codes=12, seed=0):
 def test_certificate_is_the_bound_of_the_points(k):
     table = visits()
     aggregator = TableAggregator(k=k).fit(table)
-    points = aggregator._fitted_points(table)
+    points, n_single = aggregator._fitted_points(table)
     hidden = points != TableEncoder(table, k).points(table)
-    assert hidden.sum() == len(aggregator._hidden[0]) < 10  # what only one member of a group has
+    assert hidden.sum() == len(aggregator._hidden[0]) == n_single < 10
     found = aggregator.certificate(table, time_limit=2)
+    assert found.n_single == n_single
     assert found.loss == pytest.approx(information_loss(points, aggregator.labels_))
     assert 0 < found.bound <= found.loss * (1 + 1e-9)
     assert found.bound == pytest.approx(loss_bound(points, k, time_limit=2), rel=0.02)
     assert found.trace[-1, 1] == found.bound
+
+
+def test_bounds_of_two_fits_say_that_they_are_about_different_cells():
+    """A number that only one member of a group has counts as the groups say."""
+    g = np.random.default_rng(48)
+    n = int(g.integers(6, 40))
+    table = pd.DataFrame({"x": g.normal(size=n)})
+    table["m"] = np.where(g.random(n) < 0.5, np.nan, g.normal(size=n))
+    one, other = (TableAggregator(3, refiner=refiner).fit(table) for refiner in (None, "auto"))
+    proven = one.certificate(table, time_limit=1)
+    assert proven.bound > other.information_loss_
+    assert proven.verdict().endswith("with 1 single number counted as in these groups")
+    assert proven.reason().endswith("with 1 single number counted as in these groups")
+    complete = TableAggregator(3).fit(table[["x"]]).certificate(table[["x"]], time_limit=1)
+    assert complete.n_single == 0
+    assert "counted" not in complete.verdict()
 
 
 def test_certificate_needs_the_table_of_fit():

@@ -49,7 +49,7 @@ WRONG = [
     ({"categorical": "auto"}, f"categorical names 'auto', {COLUMNS}"),
     ({"ordinal": "name"}, f"ordinal names 'name', {COLUMNS}"),
     ({"ordinal": {"name": ["a"]}}, f"ordinal names 'name', {COLUMNS}"),
-    ({"ordinal": {"ward": ["A", "B"]}}, "ordinal['ward'] lacks a value of X"),
+    ({"ordinal": {"ward": ["A", "B"]}}, "ordinal['ward']: "),
     ({"ordinal": {"ward": ["A", "B", "A"]}}, "ordinal['ward']=['A', 'B', 'A'] must hold each"),
     (
         {"ordinal": {"ward": ["A", "B", "C"]}, "categorical": ["ward"]},
@@ -62,7 +62,7 @@ WRONG = [
     ({"hierarchies": ["ward"]}, "hierarchies=['ward'] must be a dict from columns to hierarchies"),
     ({"hierarchies": {"name": {}}}, f"hierarchies names 'name', {COLUMNS}"),
     ({"hierarchies": {"ward": 3}}, "hierarchies['ward']=3: It must be a Hierarchy, a path or a"),
-    ({"hierarchies": {"ward": ["A", "B"]}}, "Column 'ward' has a value that is not a leaf"),
+    ({"hierarchies": {"ward": ["A", "B"]}}, "Column 'ward': "),
     (
         {"hierarchies": {"age": Hierarchy.intervals()}},
         "hierarchies['age']=<hierarchy of intervals> must be a tree whose leaves are given",
@@ -111,10 +111,13 @@ def test_a_failed_fit_leaves_the_fitted_model_as_it_was(parameters, message):
 
 
 TABLES = {
-    "infinite": (pd.DataFrame({"a": [1.0, np.inf]}), "Column 'a' of X holds infinite"),
+    "infinite": (
+        pd.DataFrame({"a": [1.0, np.inf]}),
+        "Column 'a' of X: 1 of 2 cells is infinite or too large, at position 1",
+    ),
     "too large": (
         pd.DataFrame({"a": [1.0, -1e200]}),
-        "Column 'a' of X holds infinite or very large",
+        "Column 'a' of X: 1 of 2 cells is infinite or too large, at position 1",
     ),
     "complex": (pd.DataFrame({"a": [1j, 2j]}), "Column 'a' of X holds complex numbers"),
     "twice a name": (
@@ -147,7 +150,10 @@ def test_ordinal_values_that_cannot_be_sorted():
 
 
 CHANGED = [
-    ({"age": ["x"] * 6}, "Column 'age' of X must hold numbers, as it did in fit."),
+    (
+        {"age": ["x"] * 6},
+        "Column 'age' of X: all 6 cells are no numbers, first at positions 0, 1 and 2.",
+    ),
     ({"visit": ["x"] * 6}, "Column 'visit' of X must hold dates"),
     ({"visit": np.arange(6.0)}, "Column 'visit' of X must hold dates"),
 ]

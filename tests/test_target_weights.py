@@ -416,3 +416,17 @@ def test_no_warning_without_classes_or_groups(X, classes, recwarn):
     with pytest.warns(UserWarning, match=r"k=1\b") as warned:
         MicroAggregator(1, scaler="target").fit(X, classes)
     assert len(warned) == 1
+
+
+def test_masked_values_are_missing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y, mask = X[:, 0] > 0, np.zeros_like(X, dtype=bool)
+    mask[::7, 1] = True
+    hidden = np.ma.array(np.where(mask, 1e6, X), mask=mask)
+    masked, missing = (
+        TargetScaler().fit(hidden, y),
+        TargetScaler().fit(np.where(mask, np.nan, X), y),
+    )
+    np.testing.assert_array_equal(masked.mean_, missing.mean_)
+    assert np.isnan(masked.transform(hidden)[0, 1])

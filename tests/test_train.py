@@ -399,3 +399,28 @@ def test_a_pickled_model_predicts_the_same(X, y, new):
     model = TrainOnRelease(LogisticRegression()).fit(X, y)
     loaded = pickle.loads(pickle.dumps(model))
     assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))
+
+
+@in_one_case("roles", [{"unit": "case"}, {"drop": "case"}, {"drop": ["case", "name"]}])
+def test_new_rows_need_no_columns_that_are_not_released(roles):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"case": range(80), "name": [f"n{i}" for i in range(80)]})
+    X["age"], X["sex"] = rng.integers(18, 90, 80), rng.choice(["f", "m"], 80)
+    X["name"] = X["name"].where(np.arange(80) % 2 == 0, "x")
+    y = X["age"] > 50
+    table = X if roles == {"drop": ["case", "name"]} else X.drop(columns="name")
+    anonymizer = TableAggregator(5, categories="shares", **roles)
+    model = TrainOnRelease(LogisticRegression(), anonymizer).fit(table, y)
+    new = table[["age", "sex"]]
+    np.testing.assert_array_equal(model.predict(new), model.predict(table))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(new.assign(other=1))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(new[["age"]])
+
+
+def test_rounded_means_are_in_the_units_of_the_table():
+    """A mean that is rounded to tens may lie beyond all values."""
+    X = 5.0 * np.random.default_rng(0).integers(1, 9, (60, 2))
+    model = TrainOnRelease(LogisticRegression(), MicroAggregator(5, decimals="auto"))
+    assert model.fit(X, X[:, 0] > 20).score(X, X[:, 0] > 20) > 0.5

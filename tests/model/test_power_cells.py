@@ -1,10 +1,13 @@
 """Blocks of strata."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from marks import in_one_case
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
 
-from sk_microagg._model._power_cells import StratifiedRouter, rows_of_strata
+from sk_microagg._model._power_cells import StratifiedRouter, n_hidden_rows, rows_of_strata
 from sk_microagg._model._router import Router
 from sk_microagg._utils._validation import seeds_of_parts
 
@@ -61,3 +64,16 @@ def test_seeds_are_those_of_each_stratum_alone(router):
     # Without strata, they are those of the blocks of a table.
     whole = StratifiedRouter(router.parts[2:])
     assert_array_equal(whole.seeds(7), seeds_of_parts(7, whole.n_blocks))
+
+
+@in_one_case("form", [np.asarray, csr_array])
+def test_rows_of_groups_at_one_place_are_hidden_unless_they_are_the_same(form):
+    places = form([[0.0, 2.0], [1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [-0.0, 2.0], [3.0, 0.0]])
+    same = pd.DataFrame(
+        {"c": ["a", None, "a", None, "a", "b"], "w": [1.0, 2.0, 1.0, 2.0, 1.0, 3.0]}
+    )
+    assert n_hidden_rows(places, same) == 0
+    assert n_hidden_rows(places[[0, 1, 5]], same[:3]) == 0
+    other = same.assign(w=[1.0, 2.0, 1.5, 2.0, 2.5, 3.0])
+    assert n_hidden_rows(places, other) == 2
+    assert n_hidden_rows(places, same.assign(c=["a", None, "a", "b", "a", "b"])) == 1

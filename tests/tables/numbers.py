@@ -33,7 +33,7 @@ def line(rng, n, d):
 
 def tiny(rng, n, d):
     """Squares of such values are denormal or 0."""
-    return 1e-161 * rng.normal(size=(n, d))
+    return 1e-149 * rng.normal(size=(n, d))
 
 
 def huge(rng, n, d):
