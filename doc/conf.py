@@ -8,7 +8,7 @@ from pathlib import Path
 
 from docutils import nodes
 
-sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order and samples
 
 project = "sk_microagg"
 author = "the sk_microagg developers"
@@ -29,7 +29,7 @@ intersphinx_mapping = {
     "scipy": ("https://docs.scipy.org/doc/scipy/", None),
     "sklearn": ("https://scikit-learn.org/stable/", None),
 }
-exclude_patterns = ["_build", "auto_examples/*.ipynb"]
+exclude_patterns = ["_build", "_samples", "auto_examples/*.ipynb"]
 
 autosummary_generate = True
 # What all estimators have from scikit-learn refers to its own documentation, and is left out.
@@ -95,6 +95,14 @@ def keep_numbers_on_one_line(app, doctree, docname):
                 text.parent.replace(text, nodes.Text(kept))
 
 
+def write_samples(app):
+    """Write the sample report and the sample card, which pages link to."""
+    from samples import write_samples
+
+    write_samples()
+
+
 def setup(app):
     """Connect what is written here."""
+    app.connect("builder-inited", write_samples)
     app.connect("doctree-resolved", keep_numbers_on_one_line)
