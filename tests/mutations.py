@@ -183,7 +183,7 @@ MUTATIONS = [
     ),
     Mutation(
         "groups that violate a constraint after merging stay",
-        "heappush(queue, (-shortfall, len(members), merged))",
+        "heappush(queue, (-shortfall, partition.size(merged), merged))",
         "pass",
         "constraint",
         "builders/test_builders_under_constraints.py",
