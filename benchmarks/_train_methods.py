@@ -17,8 +17,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from sk_microagg import TableAggregator
-from sk_microagg.encoding import TableEncoder
 from sk_microagg.privacy import LDiversity
+from sk_microagg.tables import TableEncoder
 
 try:
     import anonypyx

@@ -23,9 +23,9 @@ from _measure import cap_memory, machine_facts, measure, run_alone
 
 from sk_microagg import KAIM, TableAggregator
 from sk_microagg.datasets import fetch_adult
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import generalization_loss
 from sk_microagg.privacy import LDiversity
+from sk_microagg.tables import Hierarchy
 
 SENSITIVE = "salary-class"
 METHODS = ["KAIM", "overlapping", "disjoint"]

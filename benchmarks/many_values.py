@@ -22,7 +22,7 @@ import pandas as pd
 from _measure import cap_memory, machine_facts, measure, run_alone
 
 from sk_microagg import TableAggregator
-from sk_microagg.encoding import _coordinates
+from sk_microagg.tables import _coordinates
 
 TABLES = [(n, n_values) for n_values in (12, 229, 1_000, 10_000) for n in (20_000, 60_000)]
 

@@ -38,9 +38,8 @@ from _measure import cap_memory, machine_facts, measure, run_alone
 
 from sk_microagg import KAIM, TableAggregator
 from sk_microagg.datasets import fetch_adult
-from sk_microagg.encoding import TableEncoder
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import anonymity_level, generalization_loss, information_loss
+from sk_microagg.tables import Hierarchy, TableEncoder
 
 METHODS = ("TableAggregator", "TableAggregator, hierarchies", "KAIM")
 

@@ -27,8 +27,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sk_microagg import KAIM, TableAggregator
-from sk_microagg.generalization import Hierarchy, KMember
+from sk_microagg.generalization import KMember
 from sk_microagg.metrics import anonymity_level
+from sk_microagg.tables import Hierarchy
 
 CLASSES = {
     "not obese": ["underweight", "normal", "overweight"],

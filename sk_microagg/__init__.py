@@ -41,7 +41,7 @@ _MODULES = {
     "__version__": "_utils._estimator",
     "microaggregate": "_microaggregate",
 }
-_FOLDERS = ("builders", "encoding", "generalization", "privacy", "refiners")
+_FOLDERS = ("builders", "generalization", "privacy", "refiners", "tables")
 
 
 def __getattr__(name: str) -> Any:

@@ -56,23 +56,23 @@ from sk_microagg._utils._validation import (
     check_option,
     check_verbose,
 )
-from sk_microagg.encoding import TableEncoder
-from sk_microagg.encoding._encoder import (
+from sk_microagg.privacy import Constraint, Rules
+from sk_microagg.privacy._strata import Strata
+from sk_microagg.tables import TableEncoder
+from sk_microagg.tables._encoder import (
     find_roundings,
     warn_of_lost_columns,
     warn_of_similar_texts,
 )
-from sk_microagg.encoding._frames import Frame
-from sk_microagg.encoding._recoding import recode
-from sk_microagg.encoding._sampling_weights import (
+from sk_microagg.tables._frames import Frame
+from sk_microagg.tables._recoding import recode
+from sk_microagg.tables._sampling_weights import (
     about_weights,
     check_weight_release,
     mean_weights,
     warn_of_rare_weights,
     weights_of,
 )
-from sk_microagg.privacy import Constraint, Rules
-from sk_microagg.privacy._strata import Strata
 
 
 class TableAggregator(
@@ -143,7 +143,7 @@ class TableAggregator(
         Only values that a dict names, or that at least `k` records share, are released.
 
     hierarchies : dict or None, default=None
-        Maps columns to a :class:`~sk_microagg.generalization.Hierarchy`, the path of a CSV file, or
+        Maps columns to a :class:`~sk_microagg.tables.Hierarchy`, the path of a CSV file, or
         a nested dict: two categories are nearer the lower their common node is.
 
     column_weights : dict, "target" or None, default=None

@@ -11,11 +11,10 @@ from sk_microagg._utils._target_scaler import target_weights
 from sk_microagg._utils._targets import check_target
 from sk_microagg._utils._typing import Array, DataFrame, TableLike
 from sk_microagg._utils._validation import check_dict, check_number
-from sk_microagg.encoding import TableEncoder
-from sk_microagg.encoding._dates import UNITS_OF_DATES
-from sk_microagg.generalization import Hierarchy
-from sk_microagg.generalization._hierarchy import TreeHierarchy
 from sk_microagg.generalization._mixed_table import read_hierarchy
+from sk_microagg.tables import Hierarchy, TableEncoder
+from sk_microagg.tables._dates import UNITS_OF_DATES
+from sk_microagg.tables._hierarchy import TreeHierarchy
 
 # Beyond this, rounding would hide all other columns.
 LARGEST_WEIGHT = 1e12

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 import pytest
-from tables.numbers import in_units
+from example_tables.numbers import in_units
 
 
 def pytest_addoption(parser):

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.numbers import TABLES, in_units
+from example_tables.sensitive import SENSITIVE, Spread
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles import privacy as oracle
 from sklearn.base import clone
-from tables.numbers import TABLES, in_units
-from tables.sensitive import SENSITIVE, Spread
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import closeness, diversity, homogeneity, unit_share, units_per_group

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.numbers import TABLES, in_units
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
@@ -16,7 +17,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
-from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import anonymity_level, information_loss, sse

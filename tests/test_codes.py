@@ -10,11 +10,10 @@ from marks import in_one_case
 from sk_microagg import TableAggregator
 from sk_microagg._kernels import Partition
 from sk_microagg._model._points import SparsePoints
-from sk_microagg.encoding import _coordinates
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.privacy import LDiversity, TCloseness
 from sk_microagg.refiners import Annealing
+from sk_microagg.tables import Hierarchy, _coordinates
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

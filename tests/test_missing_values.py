@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.numbers import TABLES, in_units
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import exact_means, in_one_case
@@ -20,13 +21,12 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
-from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, TableAggregator, microaggregate
 from sk_microagg._utils._space import ScaledSpace
 from sk_microagg._utils._statistics import coarse_moments
-from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import anonymity_level
+from sk_microagg.tables._encoder import LOST
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

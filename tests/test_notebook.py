@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.pages import Reader
 from marks import in_one_case
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils import estimator_html_repr
-from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator, TrainOnRelease
 from sk_microagg._utils._estimator import column_losses, html_of, size_rows

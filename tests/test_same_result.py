@@ -5,12 +5,12 @@ import re
 
 import numpy as np
 import pytest
+from example_tables.numbers import in_units
 from joblib import parallel_config
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
-from tables.numbers import in_units
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import MDAV

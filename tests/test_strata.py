@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.numbers import in_units
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.partition import canonical
-from tables.numbers import in_units
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import anonymity_level

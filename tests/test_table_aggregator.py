@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.mixed import COUNTRIES
+from example_tables.numbers import in_units
 from marks import exact_means, in_one_case
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
-from tables.mixed import COUNTRIES
-from tables.numbers import in_units
 
 from sk_microagg import MicroAggregator, TableAggregator
 from sk_microagg.metrics import anonymity_level, closeness

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.mixed import draw
 from marks import exact_means, in_one_case
 from numpy.testing import assert_array_equal
 from polars.testing import assert_frame_equal
@@ -19,7 +20,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 from sklearn_checks import A_FEW, with_checks
-from tables.mixed import draw
 
 from sk_microagg import TableAggregator
 from sk_microagg.metrics import anonymity_level

@@ -8,8 +8,8 @@ import pytest
 from marks import in_one_case
 
 from sk_microagg import TableAggregator
-from sk_microagg.encoding import TableEncoder, _coordinates
 from sk_microagg.metrics import anonymity_level, information_loss, loss_bound
+from sk_microagg.tables import TableEncoder, _coordinates
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

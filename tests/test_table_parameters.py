@@ -9,8 +9,8 @@ from marks import in_one_case
 
 from sk_microagg import TableAggregator
 from sk_microagg._table_roles import TableRoles, as_names
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.privacy import LDiversity
+from sk_microagg.tables import Hierarchy
 
 TABLE = pd.DataFrame(
     {

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from sk_microagg import KAIM, MicroAggregator, TableAggregator, microaggregate
 from sk_microagg.builders import MDAV, Builder, Pool
 from sk_microagg.datasets import fetch_census
-from sk_microagg.generalization import Hierarchy
+from sk_microagg.tables import Hierarchy
 from sk_microagg.metrics import (
     anonymity_level,
     generalization_loss,

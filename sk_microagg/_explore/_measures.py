@@ -9,7 +9,6 @@ import pandas as pd
 from sk_microagg._explore._page_table import distributions
 from sk_microagg._utils._formatting import homogeneity_in_words
 from sk_microagg.generalization._generalizer import releases_intervals
-from sk_microagg.generalization._grid import with_midpoints
 from sk_microagg.metrics import closeness, diversity
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._linkage import link
@@ -17,6 +16,7 @@ from sk_microagg.metrics._pairs import make_pair
 from sk_microagg.plotting._partition_display import ReleasedGroups
 from sk_microagg.release._plan import Plan
 from sk_microagg.release._summary import describe, lines_of
+from sk_microagg.tables._grid import with_midpoints
 
 
 def columns_before_and_after(

@@ -19,7 +19,7 @@ from sk_microagg._utils._csv import read_csv_rows
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Array, DataFrame, FilePath
 from sk_microagg.datasets._files import FOLDER_VARIABLE, rows_below
-from sk_microagg.generalization import Hierarchy
+from sk_microagg.tables import Hierarchy
 
 FILE_NAME = "adult.csv"
 CATEGORICAL_COLUMNS = (
@@ -114,7 +114,7 @@ def fetch_adult(
             where the value is missing; a DataFrame has pandas' own missing values.
         feature_names : list of str
             The names of the columns.
-        hierarchies : dict of str to :class:`~sk_microagg.generalization.Hierarchy`
+        hierarchies : dict of str to :class:`~sk_microagg.tables.Hierarchy`
             A hierarchy for each of the seven categorical columns between age and salary-class. It
             covers every value of its column.
         frame : DataFrame or None

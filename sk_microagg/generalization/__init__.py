@@ -1,7 +1,6 @@
 """Generalization: k-anonymity for tables with categories and missing values."""
 
-from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._k_member import KMember
 from sk_microagg.generalization._kaim import KAIM
 
-__all__ = ["KAIM", "Hierarchy", "KMember"]
+__all__ = ["KAIM", "KMember"]

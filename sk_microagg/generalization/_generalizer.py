@@ -32,12 +32,12 @@ from sk_microagg._utils._validation import (
     check_partition,
     warn_if_k_is_1,
 )
-from sk_microagg.generalization._grid import make_grid
-from sk_microagg.generalization._hierarchy import Hierarchy
 from sk_microagg.generalization._mixed_table import MixedTable, columns_at, names_of
 from sk_microagg.privacy import Rules
 from sk_microagg.privacy._rules import as_constraints
 from sk_microagg.privacy._strata import Strata
+from sk_microagg.tables._grid import make_grid
+from sk_microagg.tables._hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)

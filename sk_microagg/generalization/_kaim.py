@@ -63,7 +63,7 @@ class KAIM(Generalizer):
 
     hierarchies : dict or None, default=None
         Maps columns, by name, or by position in an array, to a
-        :class:`~sk_microagg.generalization.Hierarchy`, the path of a CSV file, or a nested dict. By
+        :class:`~sk_microagg.tables.Hierarchy`, the path of a CSV file, or a nested dict. By
         default, numbers and dates are generalized to intervals, categories directly to the root.
 
     distance : {"ncp", "entropy"}, default="ncp"

@@ -24,9 +24,9 @@ from sk_microagg._utils._tables import (
 )
 from sk_microagg._utils._typing import Array, Booleans, Codes, Estimator
 from sk_microagg._utils._validation import cells_explained, check_dict, check_names_differ
-from sk_microagg.generalization._grid import Grid
-from sk_microagg.generalization._hierarchy import Hierarchy
-from sk_microagg.generalization._labels import COLLECTIONS
+from sk_microagg.tables._grid import Grid
+from sk_microagg.tables._hierarchy import Hierarchy
+from sk_microagg.tables._labels import COLLECTIONS
 
 
 def names_of(X: Any) -> list[Any]:

@@ -18,7 +18,6 @@ from sk_microagg._utils._tables import columns_of, import_extra
 from sk_microagg._utils._target_scaler import with_small_indices
 from sk_microagg._utils._typing import Booleans, Floats, Labels, TableLike
 from sk_microagg._utils._validation import LARGEST_VALUE, check_count, check_n_jobs, check_number
-from sk_microagg.encoding._frames import Frame
 from sk_microagg.metrics._anonymity import number_values, row_classes
 from sk_microagg.metrics._disclosure import INTERVAL
 from sk_microagg.metrics._pairs import (
@@ -31,6 +30,7 @@ from sk_microagg.metrics._pairs import (
     nearest_points,
     standard_deviations,
 )
+from sk_microagg.tables._frames import Frame
 
 # Released rows that a forest is trained on, at most, and its trees.
 MOST_ROWS = 2_000

@@ -11,8 +11,8 @@ from sk_microagg._utils._places import in_rows
 from sk_microagg._utils._tables import cells_of, columns_of, missing_cells
 from sk_microagg._utils._typing import Array, Booleans, Floats, TableLike
 from sk_microagg._utils._validation import check_option
-from sk_microagg.generalization._labels import ROOT, label_of
 from sk_microagg.generalization._mixed_table import MixedTable
+from sk_microagg.tables._labels import ROOT, label_of
 
 
 @overload

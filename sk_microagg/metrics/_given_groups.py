@@ -13,9 +13,9 @@ from sk_microagg._table_roles import TableRoles
 from sk_microagg._table_space import make_encoder
 from sk_microagg._utils._statistics import group_means, loss_share
 from sk_microagg._utils._typing import DataFrame, Labels
-from sk_microagg.encoding import TableEncoder
-from sk_microagg.encoding._coordinates import ON_A_LINE
 from sk_microagg.metrics._pairs import MixedPair
+from sk_microagg.tables import TableEncoder
+from sk_microagg.tables._coordinates import ON_A_LINE
 
 
 def with_groups(

@@ -11,10 +11,10 @@ from sklearn.utils import check_consistent_length
 from sk_microagg._utils._tables import columns_of
 from sk_microagg._utils._typing import Array, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_option
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics._anonymity import classes_of, is_on_dask, refuse_dask
 from sk_microagg.privacy import Constraint, LDiversity, TCloseness
 from sk_microagg.privacy._codes import GroupCounts, as_column, codes_of
+from sk_microagg.tables import Hierarchy
 
 
 def homogeneity(

@@ -27,11 +27,11 @@ from sk_microagg._utils._tables import (
 )
 from sk_microagg._utils._typing import Floats, Labels, ScalerLike, Series
 from sk_microagg._utils._validation import check_records
-from sk_microagg.encoding import TableEncoder
-from sk_microagg.encoding._coordinates import ON_A_LINE
-from sk_microagg.encoding._frames import Frame, is_missing
-from sk_microagg.generalization._labels import label_of
 from sk_microagg.metrics._anonymity import row_classes
+from sk_microagg.tables import TableEncoder
+from sk_microagg.tables._coordinates import ON_A_LINE
+from sk_microagg.tables._frames import Frame, is_missing
+from sk_microagg.tables._labels import label_of
 
 # Distances to be held in memory at a time.
 DISTANCES_AT_A_TIME = 10_000_000

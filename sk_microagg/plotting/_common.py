@@ -29,8 +29,8 @@ from sk_microagg._utils._tables import (
 )
 from sk_microagg._utils._typing import Array, Axes, Figure, Floats
 from sk_microagg._utils._validation import check_records
-from sk_microagg.encoding._frames import Frame
 from sk_microagg.privacy._codes import codes_of
+from sk_microagg.tables._frames import Frame
 
 # Black, grays and a color of the Okabe-Ito palette. No two differ in hue alone.
 INK, SOFT, FILL = "#000000", "#808080", "#cccccc"

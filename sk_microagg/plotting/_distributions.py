@@ -11,10 +11,10 @@ from sk_microagg._utils._formatting import percent
 from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg._utils._tables import DATE, cells_of, column_names, columns_of, missing_cells
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
-from sk_microagg.generalization._grid import ends_of_intervals
-from sk_microagg.generalization._labels import ROOT, is_number
 from sk_microagg.metrics._pairs import check_names_match, names_in_frame
 from sk_microagg.plotting._common import Bars, Histogram, Note, Panel, numbers_of_dates
+from sk_microagg.tables._grid import ends_of_intervals
+from sk_microagg.tables._labels import ROOT, is_number
 
 MOST_BINS, FEWEST_BINS = 30, 5
 MOST_BARS, MOST_NODES = 8, 3

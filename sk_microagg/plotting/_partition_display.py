@@ -21,12 +21,12 @@ from sk_microagg._utils._statistics import group_means, group_sizes
 from sk_microagg._utils._tables import column_names, columns_of, import_extra
 from sk_microagg._utils._typing import Axes, Estimator, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_count, check_records
-from sk_microagg.encoding import TableEncoder
-from sk_microagg.generalization._grid import with_midpoints
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._attribute_inference import draw_records
 from sk_microagg.metrics._pairs import are_numbers, standard_deviations
 from sk_microagg.plotting._common import BLUE, FILL, INK, SOFT, Display, points_of
+from sk_microagg.tables import TableEncoder
+from sk_microagg.tables._grid import with_midpoints
 
 # More groups would show nothing more, and more rows would not change the plane.
 MOST_GROUPS = 600

@@ -46,7 +46,7 @@ class TCloseness(BoundConstraint):
         - "ordered": by the number of steps between them among the m different values of the table
           in their order, divided by m - 1. A missing value is beyond the largest one;
         - "equal": any two different values have distance 1;
-        - a tree of :class:`~sk_microagg.generalization.Hierarchy`: by the height of the lowest node
+        - a tree of :class:`~sk_microagg.tables.Hierarchy`: by the height of the lowest node
           above both values, divided by that of the root. A missing value is directly below the
           root;
         - "auto": "ordered" for numbers, dates and categorical types with an order, and otherwise

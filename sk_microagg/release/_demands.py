@@ -21,8 +21,6 @@ from sk_microagg._utils._formatting import (
     rounded_up,
 )
 from sk_microagg._utils._tables import SIMILAR
-from sk_microagg.encoding._encoder import ADVICE, LOST
-from sk_microagg.encoding._sampling_weights import MEAN_WEIGHTS, RARE_WEIGHTS, SMALL_GROUPS
 from sk_microagg.files._messages import Message, Option, RequestError, one_line
 from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table, values_of
@@ -31,6 +29,8 @@ from sk_microagg.privacy import Constraint
 from sk_microagg.privacy._codes import codes_of
 from sk_microagg.release._request import ReleaseRequest
 from sk_microagg.release._summary import Fact
+from sk_microagg.tables._encoder import ADVICE, LOST
+from sk_microagg.tables._sampling_weights import MEAN_WEIGHTS, RARE_WEIGHTS, SMALL_GROUPS
 
 # What a large share of one unit in a group means.
 RIGHT_THAT_OFTEN = "an intruder who attributes all of them to that person is right that often"

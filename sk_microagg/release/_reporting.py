@@ -23,10 +23,10 @@ from sk_microagg.files._messages import (
     one_line,
 )
 from sk_microagg.generalization._generalizer import loss_of_release
-from sk_microagg.generalization._grid import ends_of_intervals
-from sk_microagg.generalization._labels import ROOT
 from sk_microagg.release._plan import Plan
 from sk_microagg.release._totals import with_columns
+from sk_microagg.tables._grid import ends_of_intervals
+from sk_microagg.tables._labels import ROOT
 
 
 def check_report_can_be_made(request: Any) -> None:

@@ -19,9 +19,6 @@ from sk_microagg._utils._statistics import take_units
 from sk_microagg._utils._tables import as_table, missing_cells
 from sk_microagg._utils._targets import as_target, has_classes
 from sk_microagg._utils._typing import Array, Booleans, Labels
-from sk_microagg.encoding._encoder import LOST
-from sk_microagg.encoding._frames import Frame
-from sk_microagg.encoding._sampling_weights import RARE_WEIGHTS, SMALL_GROUPS
 from sk_microagg.metrics._anonymity import number_values
 from sk_microagg.metrics._attribute_inference import AttributeAttack, draw_records
 from sk_microagg.metrics._changes import LARGEST_SEED
@@ -31,6 +28,9 @@ from sk_microagg.metrics._pairs import Pair, make_pair
 from sk_microagg.privacy._codes import as_column
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.report._sections import Attack, Attacks, Estimate, Share
+from sk_microagg.tables._encoder import LOST
+from sk_microagg.tables._frames import Frame
+from sk_microagg.tables._sampling_weights import RARE_WEIGHTS, SMALL_GROUPS
 
 # Values of more records are not guessed: the standard error of a share is then at most 1.2%.
 MOST_ASKED = 2_000

@@ -23,7 +23,6 @@ from sk_microagg._utils._tables import as_table, check_report_extra, column_name
 from sk_microagg._utils._typing import Estimator, FilePath, TableLike
 from sk_microagg._utils._validation import check_number, check_option
 from sk_microagg._utils._writing import check_page_name, released_file
-from sk_microagg.encoding._frames import Frame
 from sk_microagg.generalization._generalizer import (
     Generalizer,
     check_generalizes_all,
@@ -41,6 +40,7 @@ from sk_microagg.report._scenario import Scenario
 from sk_microagg.report._sections import ReportDocument
 from sk_microagg.report._series import of_series
 from sk_microagg.report._utility import Weights
+from sk_microagg.tables._frames import Frame
 
 
 class About(TypedDict, total=False):

@@ -8,8 +8,8 @@ from sk_microagg._series import ReleaseSeries
 from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._formatting import percent
 from sk_microagg._utils._typing import Booleans
-from sk_microagg.encoding._frames import Frame
 from sk_microagg.metrics._given_groups import with_groups
+from sk_microagg.tables._frames import Frame
 
 
 def of_series(series: ReleaseSeries, X: Any, release: Any) -> tuple[Any, Any, Any, str]:

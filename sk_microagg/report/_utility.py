@@ -14,12 +14,12 @@ from sk_microagg._model._router import as_array
 from sk_microagg._utils._formatting import percent, printable, three_digits
 from sk_microagg._utils._tables import cells_of, missing_cells, text_of_day
 from sk_microagg._utils._typing import Floats
-from sk_microagg.encoding._dates import days_of_dates
 from sk_microagg.metrics import propensity_mse
 from sk_microagg.metrics._attribute_inference import draw_records
 from sk_microagg.metrics._changes import LARGEST_SEED
 from sk_microagg.metrics._pairs import MixedPair, Pair
 from sk_microagg.report._sections import CategoryShare, Change, Correlation, Moments, Utility
+from sk_microagg.tables._dates import days_of_dates
 
 # Pairs of columns whose correlation changed most, and categories whose share did.
 MOST_PAIRS, MOST_CATEGORIES = 5, 10

@@ -27,9 +27,9 @@ from sk_microagg._model._power_cells import n_hidden_rows
 from sk_microagg._utils._rounding import Spread
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._writing import TemporaryFolder
-from sk_microagg.encoding._coordinates import Coordinates
 from sk_microagg.privacy import Rules, UnitShare
 from sk_microagg.scale._parquet import written_by_worker
+from sk_microagg.tables._coordinates import Coordinates
 
 # Largest size of the rows of a bundle, unless a single block is larger. Work on a bundle needs
 # about ten times as much memory.

@@ -17,25 +17,24 @@ from sk_microagg._utils._statistics import Members, without_single
 from sk_microagg._utils._tables import is_categorical
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg._utils._validation import check_k
-from sk_microagg.encoding import CategoryColumn, OrdinalColumn
-from sk_microagg.encoding._categories import mode_positions
-from sk_microagg.encoding._coordinates import Coordinates
-from sk_microagg.encoding._dates import UNITS_OF_DATES
-from sk_microagg.encoding._encoder import find_roundings
-from sk_microagg.encoding._frames import can_be_missing, take, with_room
-from sk_microagg.encoding._numbers import group_averages
-from sk_microagg.encoding._recoding import (
+from sk_microagg.scale._survey import Survey, Values, find_kinds, survey_columns
+from sk_microagg.tables import CategoryColumn, Hierarchy, OrdinalColumn
+from sk_microagg.tables._categories import mode_positions
+from sk_microagg.tables._coordinates import Coordinates
+from sk_microagg.tables._dates import UNITS_OF_DATES
+from sk_microagg.tables._domain import NumberDomain
+from sk_microagg.tables._encoder import find_roundings
+from sk_microagg.tables._frames import can_be_missing, take, with_room
+from sk_microagg.tables._labels import ROOT, label_of
+from sk_microagg.tables._numbers import group_averages
+from sk_microagg.tables._recoding import (
     extremes,
     make_domain,
     text_of_cover,
     values_for_intervals,
 )
-from sk_microagg.encoding._sampling_weights import rounded_means
-from sk_microagg.encoding._trees import HierarchyColumn
-from sk_microagg.generalization import Hierarchy
-from sk_microagg.generalization._domain import NumberDomain
-from sk_microagg.generalization._labels import ROOT, label_of
-from sk_microagg.scale._survey import Survey, Values, find_kinds, survey_columns
+from sk_microagg.tables._sampling_weights import rounded_means
+from sk_microagg.tables._trees import HierarchyColumn
 
 # Beyond so many times k people of a number, further ones are not counted for intervals.
 MOST_COUNTED = 200

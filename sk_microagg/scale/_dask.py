@@ -41,7 +41,6 @@ from sk_microagg._utils._validation import (
     check_verbose,
     warn_if_k_is_1,
 )
-from sk_microagg.encoding._sampling_weights import check_weight_release
 from sk_microagg.privacy import Constraint
 from sk_microagg.refiners._base import check_keeps_rules
 from sk_microagg.scale._bundles import Assign, Grouping, check_rows
@@ -51,6 +50,7 @@ from sk_microagg.scale._parquet import Release, read
 from sk_microagg.scale._parts import Parts, Sample, as_dask_frame, is_path
 from sk_microagg.scale._stratum_columns import are_one_group, classes_of, fit_router
 from sk_microagg.scale._transit import check_memory, largest_block, limit_block_size, make_shuffle
+from sk_microagg.tables._sampling_weights import check_weight_release
 
 # The location and spread of the columns, and the cuts, come from the sample. In a smaller one, they
 # would disclose single rows.

@@ -16,7 +16,6 @@ from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._tables import check_types, warn_of_similar_values, warn_of_spellings
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels
 from sk_microagg._utils._validation import check_k
-from sk_microagg.encoding._sampling_weights import about_weights, warn_of_rare_weights, weights_of
 from sk_microagg.privacy import Constraint, DistinctUnits, Rules
 from sk_microagg.privacy._amounts import AmountConstraint, amounts_of
 from sk_microagg.privacy._codes import GroupCounts
@@ -32,6 +31,7 @@ from sk_microagg.scale._stratum_columns import (
     merge_counts,
 )
 from sk_microagg.scale._survey import Values, compute_merged, keys_of, merge_spellings, spellings_of
+from sk_microagg.tables._sampling_weights import about_weights, warn_of_rare_weights, weights_of
 
 
 @dataclass(frozen=True)

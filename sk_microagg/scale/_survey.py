@@ -21,7 +21,7 @@ from sk_microagg._utils._tables import (
     warn_of_similar_values,
 )
 from sk_microagg._utils._typing import DataFrame, Floats, Labels, Series
-from sk_microagg.encoding import DateColumn, NumberColumn
+from sk_microagg.tables import DateColumn, NumberColumn
 
 # A hash travels as a float, which has 53 bits. Units that share one by chance count as one unit, so
 # that a group may have more units than are counted, but not fewer.

@@ -14,10 +14,10 @@ from sk_microagg._model._power_cells import rows_of_strata
 from sk_microagg._utils._typing import DataFrame, FilePath, Floats, Labels
 from sk_microagg._utils._validation import check_option
 from sk_microagg._utils._writing import TemporaryFolder
-from sk_microagg.encoding._coordinates import Coordinates
 from sk_microagg.scale._bundles import BATCH_BYTES, Bundle, route
 from sk_microagg.scale._parquet import NUMBER_BYTES, OBJECT_BYTES, load, save
 from sk_microagg.scale._parts import Parts, Sample
+from sk_microagg.tables._coordinates import Coordinates
 
 # A worker that has just started; Dask ends workers that need more than this share of their memory.
 PROCESS_BYTES = 180_000_000

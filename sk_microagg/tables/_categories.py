@@ -13,15 +13,15 @@ from scipy.sparse import coo_array, csr_array, eye_array
 from sk_microagg._utils._statistics import Members, loss_share, n_people, take_units
 from sk_microagg._utils._tables import check_types, import_extra
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
-from sk_microagg.encoding._frames import (
+from sk_microagg.tables._frames import (
     can_be_missing,
     is_missing,
     take,
     with_room,
     without_rare_categories,
 )
-from sk_microagg.generalization import Hierarchy
-from sk_microagg.generalization._labels import ROOT, label_of
+from sk_microagg.tables._hierarchy import Hierarchy
+from sk_microagg.tables._labels import ROOT, label_of
 
 
 class CategoryColumn:

@@ -9,9 +9,9 @@ from sk_microagg._model._points import Points, SparsePoints, with_values
 from sk_microagg._utils._space import ScaledSpace, fewest_known, known_people, make_scaler
 from sk_microagg._utils._statistics import group_means, squared_error, total_sum_of_squares
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Floats, Labels
-from sk_microagg.encoding._dates import DateColumn
-from sk_microagg.encoding._numbers import NumberColumn
-from sk_microagg.encoding._ordinals import OrdinalColumn
+from sk_microagg.tables._dates import DateColumn
+from sk_microagg.tables._numbers import NumberColumn
+from sk_microagg.tables._ordinals import OrdinalColumn
 
 ON_A_LINE = (NumberColumn, OrdinalColumn, DateColumn)
 

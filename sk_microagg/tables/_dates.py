@@ -8,7 +8,7 @@ import numpy as np
 from sk_microagg._utils._rounding import Rounding, finest_step
 from sk_microagg._utils._tables import as_typed, import_extra, kind_of
 from sk_microagg._utils._typing import Array, Booleans, Floats, Series
-from sk_microagg.encoding._frames import is_missing
+from sk_microagg.tables._frames import is_missing
 
 NANOSECONDS = {
     "D": 86_400_000_000_000,

@@ -23,8 +23,8 @@ from sk_microagg._utils._tables import (
     text_of_day,
 )
 from sk_microagg._utils._typing import Array, Codes, Floats, Labels
-from sk_microagg.generalization._grid import Grid
-from sk_microagg.generalization._labels import (
+from sk_microagg.tables._grid import Grid
+from sk_microagg.tables._labels import (
     ROOT,
     interval_label,
     interval_of_label,

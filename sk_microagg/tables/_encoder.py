@@ -12,15 +12,15 @@ from sk_microagg._utils._rounding import Rounding, Spread, about_finer
 from sk_microagg._utils._statistics import Members, group_means, loss_share, without_single
 from sk_microagg._utils._tables import import_extra, kind_of, texts_of, warn_of_similar_values
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
-from sk_microagg.encoding._categories import CategoryColumn
-from sk_microagg.encoding._coordinates import ON_A_LINE, Coordinates, numbers_of
-from sk_microagg.encoding._dates import DateColumn
-from sk_microagg.encoding._frames import is_missing
-from sk_microagg.encoding._numbers import NumberColumn, group_averages
-from sk_microagg.encoding._ordinals import OrdinalColumn
-from sk_microagg.encoding._recoding import group_intervals
-from sk_microagg.encoding._trees import HierarchyColumn
-from sk_microagg.generalization import Hierarchy
+from sk_microagg.tables._categories import CategoryColumn
+from sk_microagg.tables._coordinates import ON_A_LINE, Coordinates, numbers_of
+from sk_microagg.tables._dates import DateColumn
+from sk_microagg.tables._frames import is_missing
+from sk_microagg.tables._hierarchy import Hierarchy
+from sk_microagg.tables._numbers import NumberColumn, group_averages
+from sk_microagg.tables._ordinals import OrdinalColumn
+from sk_microagg.tables._recoding import group_intervals
+from sk_microagg.tables._trees import HierarchyColumn
 
 # How messages begin, for those who filter them.
 LOST = "Column .* (is released as missing almost everywhere|has mostly values that fewer than)"
@@ -81,7 +81,7 @@ class TableEncoder:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sk_microagg.encoding import TableEncoder
+    >>> from sk_microagg.tables import TableEncoder
     >>> table = pd.DataFrame({"age": [30, 40, 50, 60], "sex": ["f", "m", "m", "f"]})
     >>> TableEncoder(table, k=2).points(table).round(2)
     array([[-1.34,  0.  ],

@@ -21,7 +21,7 @@ from sk_microagg._utils._tables import (
     number_of_date,
 )
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
-from sk_microagg.generalization._labels import interval_of_label, is_number
+from sk_microagg.tables._labels import interval_of_label, is_number
 
 # A step is about this share of the range of a column.
 SHARE_OF_RANGE = 0.01

@@ -13,15 +13,15 @@ from sk_microagg._utils._places import check_cells
 from sk_microagg._utils._tables import has_numbers, kind_of_cells
 from sk_microagg._utils._typing import FilePath, Floats
 from sk_microagg._utils._validation import LARGEST_VALUE
-from sk_microagg.generalization._domain import (
+from sk_microagg.tables._domain import (
     DateDomain,
     NumberDomain,
     TreeDomain,
     ValueTree,
     days_of,
 )
-from sk_microagg.generalization._grid import Grid
-from sk_microagg.generalization._labels import (
+from sk_microagg.tables._grid import Grid
+from sk_microagg.tables._labels import (
     bin_label,
     check_paths,
     is_number,
@@ -49,7 +49,7 @@ class Hierarchy:
 
     Examples
     --------
-    >>> from sk_microagg.generalization import Hierarchy
+    >>> from sk_microagg.tables import Hierarchy
     >>> country = Hierarchy.from_nested(
     ...     {"Europe": ["France", "Spain"], "Asia": ["India", "Japan", "Nepal"]}
     ... )

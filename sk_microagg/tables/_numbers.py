@@ -18,8 +18,8 @@ from sk_microagg._utils._statistics import Members, means_of_known, too_few_know
 from sk_microagg._utils._tables import import_extra
 from sk_microagg._utils._typing import Floats, Series
 from sk_microagg._utils._validation import LARGEST_VALUE, check_range
-from sk_microagg.encoding._dates import UNITS_OF_DATES
-from sk_microagg.encoding._frames import can_be_missing
+from sk_microagg.tables._dates import UNITS_OF_DATES
+from sk_microagg.tables._frames import can_be_missing
 
 
 class NumberColumn:

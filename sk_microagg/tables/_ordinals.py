@@ -14,7 +14,7 @@ from sk_microagg._utils._places import check_cells
 from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg._utils._tables import import_extra, is_categorical
 from sk_microagg._utils._typing import Array, Floats, Series
-from sk_microagg.encoding._frames import is_missing, with_room, without_rare_categories
+from sk_microagg.tables._frames import is_missing, with_room, without_rare_categories
 
 
 class OrdinalColumn:

@@ -24,15 +24,15 @@ import numpy as np
 from sk_microagg._utils._statistics import Members, take_units
 from sk_microagg._utils._tables import import_extra, text_of_day
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Floats, Labels, Series
-from sk_microagg.encoding._coordinates import ON_A_LINE
-from sk_microagg.encoding._dates import DateColumn, days_of_dates
-from sk_microagg.encoding._frames import is_missing
-from sk_microagg.encoding._ordinals import OrdinalColumn
-from sk_microagg.generalization._domain import Calendar, Cover, DateDomain, NumberDomain
-from sk_microagg.generalization._grid import Grid, SharedGrid, round_edges
-from sk_microagg.generalization._labels import ROOT, interval_text, label_of
 from sk_microagg.privacy import Rules
 from sk_microagg.privacy._strata import Strata
+from sk_microagg.tables._coordinates import ON_A_LINE
+from sk_microagg.tables._dates import DateColumn, days_of_dates
+from sk_microagg.tables._domain import Calendar, Cover, DateDomain, NumberDomain
+from sk_microagg.tables._frames import is_missing
+from sk_microagg.tables._grid import Grid, SharedGrid, round_edges
+from sk_microagg.tables._labels import ROOT, interval_text, label_of
+from sk_microagg.tables._ordinals import OrdinalColumn
 
 
 def values_for_intervals(column: Any, cells: Series) -> Floats:

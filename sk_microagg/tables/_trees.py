@@ -13,9 +13,9 @@ from scipy.sparse import csr_array
 from sk_microagg._utils._places import found_in
 from sk_microagg._utils._statistics import Members
 from sk_microagg._utils._typing import Floats, Labels, Series
-from sk_microagg.encoding._categories import CategoryColumn, ends_of, standardized
-from sk_microagg.generalization import Hierarchy
-from sk_microagg.generalization._labels import label_of
+from sk_microagg.tables._categories import CategoryColumn, ends_of, standardized
+from sk_microagg.tables._hierarchy import Hierarchy
+from sk_microagg.tables._labels import label_of
 
 
 class HierarchyColumn(CategoryColumn):

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sk_microagg import TableAggregator
-from sk_microagg.encoding import HierarchyColumn
-from sk_microagg.generalization import Hierarchy
+from sk_microagg.tables import Hierarchy, HierarchyColumn
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

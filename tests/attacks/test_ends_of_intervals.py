@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from example_tables.mixed import ends_of
 from marks import in_one_case
-from tables.mixed import ends_of
 
 from sk_microagg import KAIM, TableAggregator
 

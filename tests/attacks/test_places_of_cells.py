@@ -83,7 +83,7 @@ IN_PYTHON = {
 
 
 def hierarchy():
-    from sk_microagg.generalization import Hierarchy
+    from sk_microagg.tables import Hierarchy
 
     return Hierarchy.from_nested(["A", "B"])
 

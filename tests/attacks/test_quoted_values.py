@@ -10,10 +10,10 @@ import pytest
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator, microaggregate
 from sk_microagg.cli import main
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import generalization_loss, record_linkage, sse
 from sk_microagg.privacy import LDiversity, TCloseness
 from sk_microagg.release import RequestError
+from sk_microagg.tables import Hierarchy
 
 N = 40
 SECRET = "Xanadu-7431"

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tables.pages import Reader
+from example_tables.pages import Reader
 
 from sk_microagg import TableAggregator
 from sk_microagg.cli import main

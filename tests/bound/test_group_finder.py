@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.root_search import reduced_costs, squared_distances
-from tables.numbers import TABLES
 
 from sk_microagg._kernels import GroupFinder
 from sk_microagg._utils._deadline import Deadline

@@ -5,6 +5,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
@@ -12,7 +13,6 @@ from numpy.testing import assert_allclose
 from oracles.bound import least_squared_errors, value_of_program
 from oracles.partition import sst
 from sklearn.preprocessing import StandardScaler
-from tables.numbers import TABLES
 
 from sk_microagg.datasets import fetch_census, fetch_eia, fetch_tarragona
 from sk_microagg.metrics import information_loss, loss_bound, optimality_gap

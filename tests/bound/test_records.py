@@ -1,8 +1,8 @@
 import numpy as np
+from example_tables.numbers import TABLES
 from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.root_search import squared_distances
-from tables.numbers import TABLES
 
 from sk_microagg._bound._repair import near_records, scaled, sum_of_nearest, sums_of_nearest
 from sk_microagg._utils._deadline import Deadline

@@ -3,11 +3,11 @@ from math import inf
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.bound import admissible_groups, least_squared_errors, squared_errors_of
 from oracles.partition import sst
-from tables.numbers import TABLES
 
 from sk_microagg._bound._proof import Proof
 from sk_microagg._bound._repair import Repair, near_records, scaled, sums_of_nearest

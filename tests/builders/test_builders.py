@@ -3,13 +3,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from example_tables.drawn import cases
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import case, in_one_case
 from oracles import builders as oracles
 from oracles.pool import ScanPool
-from tables.drawn import cases
-from tables.numbers import TABLES
 
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import CBFS, DBFS, GSMS, MDAV, TFRP

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
+from example_tables.sensitive import SENSITIVE, Spread, possible_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles import privacy_builders as oracles
 from oracles.partition import canonical
-from tables.numbers import TABLES
-from tables.sensitive import SENSITIVE, Spread, possible_rules
 
 from sk_microagg.builders import (
     BUILDERS,

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.one_column import ROUNDING, ExactRuns, least_error_of_any_partition
-from tables.numbers import TABLES
 
 from sk_microagg import microaggregate
 from sk_microagg.builders import CBFS, MDAV, Optimal1D, PathOptimal

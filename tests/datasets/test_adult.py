@@ -172,7 +172,7 @@ def test_frame_from_own_folder(own_folder):
 
 @pytest.mark.parametrize("as_frame", [False, True])
 def test_bunch(own_folder, as_frame):
-    from sk_microagg.generalization import Hierarchy
+    from sk_microagg.tables import Hierarchy
 
     write_csv(own_folder / "adult.csv", invented())
     bunch = fetch_adult(as_frame=as_frame)

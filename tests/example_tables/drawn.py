@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
+from example_tables.numbers import TABLES
 from hypothesis import strategies as st
-from tables.numbers import TABLES
 
 SEEDS = st.integers(0, 2**32 - 1)
 ALL_BUT_TINY = [name for name in TABLES if name != "tiny"]

@@ -7,10 +7,10 @@ import pandas as pd
 from oracles import generalization as oracle
 
 from sk_microagg._kernels import RangeColumns
-from sk_microagg.generalization import Hierarchy
-from sk_microagg.generalization._grid import Grid
-from sk_microagg.generalization._hierarchy import IntervalHierarchy
 from sk_microagg.generalization._mixed_table import MixedTable
+from sk_microagg.tables import Hierarchy
+from sk_microagg.tables._grid import Grid
+from sk_microagg.tables._hierarchy import IntervalHierarchy
 
 COUNTRIES = {"Europe": ["France", "Spain"], "Asia": ["India", "Japan", "Nepal"]}
 HIERARCHIES = {"country": COUNTRIES}

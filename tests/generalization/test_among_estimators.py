@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.mixed import HIERARCHIES, draw
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -12,11 +13,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn_checks import A_FEW, with_checks
-from tables.mixed import HIERARCHIES, draw
 
 from sk_microagg import KAIM
-from sk_microagg.generalization import Hierarchy, KMember
+from sk_microagg.generalization import KMember
 from sk_microagg.refiners import Exchange
+from sk_microagg.tables import Hierarchy
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

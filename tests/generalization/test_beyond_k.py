@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.mixed import HIERARCHIES, covers, draw
 from marks import in_one_case
-from tables.mixed import HIERARCHIES, covers, draw
 
 from sk_microagg import KAIM
 from sk_microagg.privacy import Dominance, LDiversity, TCloseness, UnitShare

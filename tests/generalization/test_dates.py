@@ -11,9 +11,10 @@ from marks import in_one_case
 from numpy.testing import assert_array_equal
 
 from sk_microagg import KAIM
-from sk_microagg.generalization import Hierarchy, KMember
+from sk_microagg.generalization import KMember
 from sk_microagg.metrics import anonymity_level, generalization_loss
 from sk_microagg.report import make_report
+from sk_microagg.tables import Hierarchy
 
 N, K = 24, 3
 DAYS = np.random.default_rng(0).integers(17_000, 19_000, N)

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from example_tables.mixed import SMALL, some_case, some_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from oracles import generalization as oracle
 from oracles.partition import canonical
 from sklearn.base import clone
-from tables.mixed import SMALL, some_case, some_table
 
 from sk_microagg.generalization import KAIM, KMember
 from sk_microagg.generalization._generalizer import Ranges

@@ -5,7 +5,7 @@ import pandas as pd
 from marks import in_one_case
 from numpy.testing import assert_allclose
 
-from sk_microagg.generalization._grid import ends_of_intervals, with_midpoints
+from sk_microagg.tables._grid import ends_of_intervals, with_midpoints
 
 
 def column(*cells):

@@ -6,22 +6,22 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from marks import in_one_case
-from numpy.testing import assert_array_equal
-from tables.mixed import (
+from example_tables.mixed import (
     COUNTRIES,
     HIERARCHIES,
     covers,
     draw,
     limited_to_what_is_shown,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from marks import in_one_case
+from numpy.testing import assert_array_equal
 
 from sk_microagg import KAIM
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import anonymity_level, generalization_loss
 from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
+from sk_microagg.tables import Hierarchy
 
 PATIENTS = [
     [None, "M", 12000],

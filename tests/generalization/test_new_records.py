@@ -6,10 +6,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from tables.mixed import HIERARCHIES, covers, draw
+from example_tables.mixed import HIERARCHIES, covers, draw
 
 from sk_microagg import KAIM
-from sk_microagg.generalization import Hierarchy, KMember
+from sk_microagg.generalization import KMember
+from sk_microagg.tables import Hierarchy
 
 ESTIMATORS = [
     KAIM(4, hierarchies=HIERARCHIES, random_state=0),

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.mixed import HIERARCHIES, draw
 from numpy.testing import assert_array_equal
-from tables.mixed import HIERARCHIES, draw
 
 from sk_microagg import KAIM
 from sk_microagg.generalization import KMember

@@ -8,16 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from attacks.byte_search import found_in, rare_numbers, recognizable
+from example_tables.mixed import HIERARCHIES, draw, ends_of
 from marks import in_one_case
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from tables.mixed import HIERARCHIES, draw, ends_of
 
 from sk_microagg import KAIM
 from sk_microagg.datasets import fetch_adult, fetch_census
-from sk_microagg.generalization import Hierarchy, KMember
+from sk_microagg.generalization import KMember
 from sk_microagg.metrics import generalization_loss
 from sk_microagg.refiners import IteratedLocalSearch
+from sk_microagg.tables import Hierarchy
 
 K = 5
 

@@ -4,13 +4,13 @@ import sys
 
 import numpy as np
 import pytest
+from example_tables.drawn import cases
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import case, in_one_case
 from oracles.annealing import PlainAnnealer
 from oracles.partition import canonical, total_sse
-from tables.drawn import cases
-from tables.numbers import TABLES
 
 from sk_microagg._kernels import Annealer, Pool, RunningPartition, records_to_visit
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from marks import in_one_case
 from oracles.partition import centroid, groups_of, squared_distances
 from oracles.refiners import power_assign
-from tables.numbers import TABLES
 
 from sk_microagg._kernels import ExchangeGraph, Partition, Pool
 from sk_microagg._utils._deadline import Deadline

@@ -2,14 +2,14 @@ import itertools
 
 import numpy as np
 import pytest
+from example_tables.drawn import ALL_BUT_TINY, cases
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import case, in_one_case
 from oracles.partition import canonical, centroid, groups_of, total_sse
 from oracles.refiners import improve_pair, local_search, no_pair_improves
 from scipy.spatial.distance import cdist
-from tables.drawn import ALL_BUT_TINY, cases
-from tables.numbers import TABLES
 
 from sk_microagg._kernels import Descent, Partition, Pool
 from sk_microagg._utils._deadline import Deadline

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from marks import in_one_case
 from oracles.partition import centroid, groups_of, total_sse
 from oracles.refiners import (
@@ -12,7 +13,6 @@ from oracles.refiners import (
     power_assign,
     with_dummy,
 )
-from tables.numbers import TABLES
 
 from sk_microagg._kernels import ExchangeGraph, Partition
 from sk_microagg._model._power import power_weights

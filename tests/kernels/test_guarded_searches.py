@@ -4,13 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
+from example_tables import drawn as tables
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from oracles.guards import CODES, STRICT, Case
 from oracles.partition import canonical, group_sse, groups_of, total_sse
-from tables import drawn as tables
-from tables.numbers import TABLES
 
 from sk_microagg._kernels import (
     Annealer,

@@ -2,11 +2,11 @@ import itertools
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import case, in_one_case
 from oracles.one_column import ROUNDING, ExactRuns
-from tables.numbers import TABLES
 
 from sk_microagg._kernels import optimal_runs
 

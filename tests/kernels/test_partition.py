@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from example_tables.drawn import cases
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from marks import case, in_one_case
 from oracles.partition import (
@@ -11,8 +13,6 @@ from oracles.partition import (
     total_sse,
 )
 from oracles.refiners import best_removal, dissolve
-from tables.drawn import cases
-from tables.numbers import TABLES
 
 from sk_microagg._kernels import Partition
 

@@ -4,11 +4,11 @@ import sys
 
 import numpy as np
 import pytest
+from example_tables.drawn import cases
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from marks import case, in_one_case
 from oracles.pool import ScanPool
-from tables.drawn import cases
-from tables.numbers import TABLES
 
 from sk_microagg._kernels import Pool
 

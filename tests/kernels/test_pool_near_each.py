@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from example_tables.drawn import cases
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from marks import in_one_case
-from tables.drawn import cases
-from tables.numbers import TABLES
 
 from sk_microagg._kernels import Pool
 from sk_microagg._utils._deadline import Deadline

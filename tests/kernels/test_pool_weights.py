@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from example_tables.drawn import cases
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from oracles.partition import squared_distances
-from tables.drawn import cases
-from tables.numbers import TABLES
 
 from sk_microagg._kernels import Pool
 

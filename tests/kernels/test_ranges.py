@@ -3,18 +3,18 @@ import math
 
 import numpy as np
 import pytest
+from example_tables.mixed import KINDS, SMALL, some_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from oracles import generalization as oracle
 from oracles.generalization import PlainPartition
 from oracles.partition import canonical
-from tables.mixed import KINDS, SMALL, some_case
 
 from sk_microagg._kernels import CenterIndex, RangeColumns, RangeDescent, RangePartition, RangePool
 from sk_microagg._utils._deadline import Deadline
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.generalization._mixed_table import MixedTable
+from sk_microagg.tables import Hierarchy
 
 seeds = st.integers(0, 2**32 - 1)
 few_columns = st.lists(st.sampled_from([*SMALL]), min_size=1, max_size=4)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from example_tables.drawn import cases
 from hypothesis import given, settings
 from marks import in_one_case
 from oracles.partition import total_sse
-from tables.drawn import cases
 
 from sk_microagg._kernels import Annealer, Pool, RunningPartition
 

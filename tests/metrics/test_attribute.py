@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.numbers import TABLES, in_units
 from marks import in_one_case
 from oracles.attacks import share_guessed
 from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
-from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, TableAggregator, microaggregate
-from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import AttributeInference, _attribute_inference, attribute_inference
+from sk_microagg.tables._encoder import LOST
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

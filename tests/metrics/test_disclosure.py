@@ -2,13 +2,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.numbers import TABLES, in_units
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.risk import shares_in_interval, shares_in_ranks
-from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator
 from sk_microagg.metrics import (

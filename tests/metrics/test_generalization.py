@@ -4,18 +4,19 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.mixed import ends_of, limited_to_what_is_shown
 from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
-from tables.mixed import ends_of, limited_to_what_is_shown
 
 from sk_microagg import KAIM
-from sk_microagg.generalization import Hierarchy, KMember
+from sk_microagg.generalization import KMember
 from sk_microagg.metrics import (
     anonymity_level,
     generalization_loss,
     record_missing_rate,
     value_missing_rate,
 )
+from sk_microagg.tables import Hierarchy
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

@@ -12,9 +12,9 @@ from numpy.testing import assert_array_equal
 from oracles import privacy as oracle
 
 from sk_microagg import MicroAggregator
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import closeness, diversity, homogeneity, unit_share, units_per_group
 from sk_microagg.privacy import LDiversity
+from sk_microagg.tables import Hierarchy
 
 NAN = float("nan")
 # Dask itself calls pandas 3.1 with a keyword that this deprecates.

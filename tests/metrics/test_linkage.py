@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.numbers import TABLES, in_units
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -11,7 +12,6 @@ from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.risk import linkage, share_of_unique
 from sklearn.preprocessing import QuantileTransformer, RobustScaler, StandardScaler
-from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.metrics import RecordLinkage, anonymity_level, record_linkage, uniqueness

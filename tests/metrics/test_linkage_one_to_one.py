@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.numbers import TABLES, in_units
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -8,7 +9,6 @@ from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.attacks import assignment, expected_links, least_cost
 from scipy.spatial.distance import cdist
-from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator, TableAggregator
 from sk_microagg.metrics import record_linkage

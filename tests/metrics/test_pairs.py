@@ -6,15 +6,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.numbers import in_units
 from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import mixed as oracle
 from oracles.missing import known_of, variance
-from tables.numbers import in_units
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
-from sk_microagg.encoding._encoder import LOST
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import (
     anonymity_level,
     correlation_change,
@@ -23,6 +21,8 @@ from sk_microagg.metrics import (
     record_linkage,
     risk_utility,
 )
+from sk_microagg.tables import Hierarchy
+from sk_microagg.tables._encoder import LOST
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.mixed import HIERARCHIES, draw
 from marks import in_one_case
 from sklearn import datasets
-from tables.mixed import HIERARCHIES, draw
 
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg.metrics import (

@@ -1,11 +1,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.numbers import TABLES, in_units
 from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
-from tables.numbers import TABLES, in_units
 
 from sk_microagg import KAIM, MicroAggregator
 from sk_microagg.metrics import (

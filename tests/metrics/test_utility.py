@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.numbers import TABLES, in_units
 from marks import in_one_case
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.risk import changes, correlation_changes
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from tables.numbers import TABLES, in_units
 
 from sk_microagg import MicroAggregator
 from sk_microagg.metrics import (

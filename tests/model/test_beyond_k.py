@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from attacks.byte_search import found_in, recognizable
 from attacks.lattice import TABLES, diagrams, precisions
+from example_tables.numbers import in_units
 from marks import in_one_case
-from tables.numbers import in_units
 
 from sk_microagg import MicroAggregator
 from sk_microagg.privacy import LDiversity, TCloseness

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from oracles import center_weights as oracle
 from scipy.sparse import coo_array
-from tables.numbers import TABLES
 
 from sk_microagg import MicroAggregator
 from sk_microagg._model import _power

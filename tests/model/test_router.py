@@ -3,13 +3,13 @@ import sys
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.blocks import Blocks, cuts
 from scipy.sparse import csr_array
-from tables.numbers import TABLES
 
 from sk_microagg._model import _router
 from sk_microagg._model._router import Router

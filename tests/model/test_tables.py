@@ -14,8 +14,8 @@ from attacks.byte_search import found_in, rare_numbers, recognizable
 from marks import in_one_case
 
 from sk_microagg import TableAggregator
-from sk_microagg.encoding._encoder import LOST
 from sk_microagg.privacy import LDiversity
+from sk_microagg.tables._encoder import LOST
 
 # Of the codes, which all differ, nothing comes out.
 pytestmark = pytest.mark.filterwarnings(f"ignore:{LOST}")

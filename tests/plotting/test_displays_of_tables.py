@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.numbers import in_units
+from example_tables.patients import draw
 from marks import in_one_case
 from matplotlib.dates import num2date
 from numpy.testing import assert_allclose, assert_array_equal
-from tables.numbers import in_units
-from tables.patients import draw
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg.metrics import risk_utility

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.numbers import in_units
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles import privacy as oracle
 from sklearn.base import clone
-from tables.numbers import in_units
 
 from sk_microagg import MicroAggregator, TableAggregator
 from sk_microagg._kernels import Guards

@@ -15,7 +15,6 @@ from scipy.optimize import linprog
 from sklearn.base import clone
 
 from sk_microagg._kernels import Guards
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.privacy import (
     DistinctUnits,
     Dominance,
@@ -25,6 +24,7 @@ from sk_microagg.privacy import (
     UnitShare,
 )
 from sk_microagg.privacy._closeness import OrderedDistance
+from sk_microagg.tables import Hierarchy
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

@@ -11,9 +11,9 @@ from marks import in_one_case
 from numpy.testing import assert_array_equal
 
 from sk_microagg import MicroAggregator
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.privacy import DistinctUnits, LDiversity, TCloseness
 from sk_microagg.privacy._closeness import EqualDistance, OrderedDistance
+from sk_microagg.tables import Hierarchy
 
 NAN = float("nan")
 DAYS = [date(2020, 1, day) for day in (3, 1, 3, 2)]

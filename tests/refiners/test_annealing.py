@@ -6,13 +6,13 @@ import numpy as np
 import published
 import pytest
 from callbacks import StopAfter
+from example_tables.drawn import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import case, in_one_case
 from oracles.partition import canonical, total_sse
 from sklearn.base import clone
 from sklearn.datasets import load_wine
-from tables.drawn import cases
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import MDAV

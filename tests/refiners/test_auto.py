@@ -6,14 +6,14 @@ import re
 import numpy as np
 import pytest
 from callbacks import StopAfter
+from example_tables.numbers import TABLES
+from example_tables.sensitive import Spread
 from marks import in_one_case
 from oracles import refiners as oracles
 from oracles.partition import canonical, total_sse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
-from tables.numbers import TABLES
-from tables.sensitive import Spread
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import MDAV

@@ -4,9 +4,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from marks import in_one_case
 from oracles.partition import canonical, total_sse
-from tables.numbers import TABLES
 
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.refiners import LocalSearch

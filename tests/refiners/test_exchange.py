@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from marks import case, in_one_case
 from oracles import refiners as oracles
 from oracles.partition import canonical, total_sse
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
-from tables.numbers import TABLES
 
 from sk_microagg import MicroAggregator
 from sk_microagg._kernels import Pool

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
-from tables.numbers import TABLES
 
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.refiners._neighborhoods import (

@@ -3,14 +3,14 @@ import itertools
 import numpy as np
 import published
 import pytest
+from example_tables.drawn import ALL_BUT_TINY, cases
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import case, in_one_case
 from oracles import refiners as oracles
 from oracles.partition import canonical, total_sse
 from sklearn.base import clone
-from tables.drawn import ALL_BUT_TINY, cases
-from tables.numbers import TABLES
 
 from sk_microagg.builders import MDAV
 from sk_microagg.metrics import information_loss

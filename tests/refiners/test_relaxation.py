@@ -3,10 +3,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
 from marks import in_one_case
 from oracles.partition import canonical, total_sse
 from scipy import sparse
-from tables.numbers import TABLES
 
 from sk_microagg._utils._deadline import Deadline
 from sk_microagg.builders import MDAV

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from example_tables.numbers import TABLES
+from example_tables.sensitive import SENSITIVE, Spread, possible_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles.partition import total_sse
-from tables.numbers import TABLES
-from tables.sensitive import SENSITIVE, Spread, possible_rules
 
 from sk_microagg import MicroAggregator, microaggregate
 from sk_microagg.builders import MDAV

@@ -5,7 +5,7 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import pytest
-from tables.pages import Reader
+from example_tables.pages import Reader
 
 import sk_microagg.report
 from sk_microagg import KAIM, MicroAggregator

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from tables.pages import Reader
+from example_tables.pages import Reader
 
 from sk_microagg._utils._formatting import percent, three_digits
 from sk_microagg.cli import main

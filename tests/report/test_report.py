@@ -8,9 +8,9 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from example_tables.pages import Reader
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from tables.pages import Reader
 
 import sk_microagg
 from sk_microagg import KAIM, MicroAggregator

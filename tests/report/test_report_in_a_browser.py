@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from browsers import IN_A_BROWSER, WIDTHS, browse, run_browser
+from example_tables.patients import draw
 from marks import case, in_one_case
-from tables.patients import draw
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg.privacy import LDiversity

@@ -8,8 +8,8 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.pages import Reader
 from marks import in_one_case
-from tables.pages import Reader
 
 from sk_microagg import TableAggregator
 from sk_microagg._utils._formatting import percent

@@ -6,15 +6,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_tables.numbers import in_units
+from example_tables.pages import Reader
+from example_tables.patients import draw
 from sklearn.base import clone
-from tables.numbers import in_units
-from tables.pages import Reader
-from tables.patients import draw
 
 from sk_microagg import MicroAggregator, TableAggregator
 from sk_microagg._utils._formatting import percent
 from sk_microagg.cli import main
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.metrics import (
     anonymity_level,
     interval_disclosure,
@@ -24,6 +23,7 @@ from sk_microagg.metrics import (
 )
 from sk_microagg.privacy import LDiversity
 from sk_microagg.report import make_report
+from sk_microagg.tables import Hierarchy
 
 pytestmark = pytest.mark.usefixtures("few_steps", "facts_only")
 

@@ -7,18 +7,18 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.patients import draw
 from marks import exact_means
 from pandas.testing import assert_frame_equal
 from sklearn.preprocessing import RobustScaler
-from tables.patients import draw
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg.builders import CBFS, MDAV
 from sk_microagg.cli import main
-from sk_microagg.generalization import Hierarchy
 from sk_microagg.privacy import LDiversity, TCloseness
 from sk_microagg.refiners import Annealing, Exchange, IteratedLocalSearch, make_chain
 from sk_microagg.report import make_report
+from sk_microagg.tables import Hierarchy
 
 pytestmark = pytest.mark.usefixtures("few_steps", "facts_only")
 

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.pages import Reader
 from marks import in_one_case
-from tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator, builders
 from sk_microagg._utils._formatting import in_records, percent

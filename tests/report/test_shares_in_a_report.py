@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tables.pages import Reader
+from example_tables.pages import Reader
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg._utils._formatting import in_records, percent

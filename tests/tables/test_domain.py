@@ -10,7 +10,7 @@ from marks import in_one_case
 
 from sk_microagg import KAIM
 from sk_microagg._kernels import RangeColumns
-from sk_microagg.generalization import Hierarchy
+from sk_microagg.tables import Hierarchy
 
 TREE = Hierarchy.from_nested({"low": [1, 2], "high": {"four": [4], "more": [5, 6]}})
 BINS = Hierarchy.from_bins([0, 2.5, 5, 10], [0, 5, 10])

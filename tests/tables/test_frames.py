@@ -13,9 +13,9 @@ from numpy.testing import assert_array_equal
 
 from sk_microagg import TableAggregator
 from sk_microagg._utils._tables import kind_of
-from sk_microagg.encoding._encoder import LOST
-from sk_microagg.encoding._frames import can_be_missing, with_room, without_rare_categories
 from sk_microagg.metrics import anonymity_level
+from sk_microagg.tables._encoder import LOST
+from sk_microagg.tables._frames import can_be_missing, with_room, without_rare_categories
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

@@ -13,14 +13,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from example_tables.any_kind import COLUMNS, NOT_OF_ARROW, draw_table
 from oracles import encoding as oracle
-from tables.any_kind import COLUMNS, NOT_OF_ARROW, draw_table
 
 from sk_microagg import TableAggregator
 from sk_microagg._utils._rounding import Rounding
 from sk_microagg._utils._tables import SIMILAR, is_null
-from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import anonymity_level
+from sk_microagg.tables._encoder import LOST
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

@@ -6,17 +6,18 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.mixed import HIERARCHIES, covers, draw, ends_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
 from numpy.testing import assert_array_equal
-from tables.mixed import HIERARCHIES, covers, draw, ends_of
 
 from sk_microagg import KAIM
 from sk_microagg.datasets import fetch_census
-from sk_microagg.generalization import Hierarchy, KMember
-from sk_microagg.generalization._grid import _first_step, make_grid
+from sk_microagg.generalization import KMember
 from sk_microagg.metrics import anonymity_level
+from sk_microagg.tables import Hierarchy
+from sk_microagg.tables._grid import _first_step, make_grid
 
 
 def ends(values, k, grid="auto"):

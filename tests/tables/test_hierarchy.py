@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from sk_microagg import KAIM
-from sk_microagg.generalization import Hierarchy
+from sk_microagg.tables import Hierarchy
 
 CONTINENTS = {"Europe": ["France", "Spain"], "Asia": ["India", "Japan", "Nepal"]}
 CONTINENTS_CSV = "France;Europe;*\nSpain;Europe;*\nIndia;Asia;*\nJapan;Asia;*\nNepal;Asia;*\n"

@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.mixed import HIERARCHIES, covers, draw, ends_of
 from marks import in_one_case
-from tables.mixed import HIERARCHIES, covers, draw, ends_of
 
 from sk_microagg import TableAggregator
 from sk_microagg.generalization._generalizer import GeneralizedGroups, Ranges
-from sk_microagg.generalization._grid import Grid
 from sk_microagg.generalization._mixed_table import MixedTable
 from sk_microagg.metrics import anonymity_level, generalization_loss
 from sk_microagg.privacy import LDiversity
+from sk_microagg.tables._grid import Grid
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

@@ -9,7 +9,7 @@ import pytest
 from marks import in_one_case
 
 from sk_microagg import TableAggregator
-from sk_microagg.generalization import Hierarchy
+from sk_microagg.tables import Hierarchy
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 

@@ -3,13 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.mixed import DEEP, UNEVEN
 from marks import in_one_case
 from numpy.testing import assert_allclose
 from oracles import encoding as oracle
-from tables.mixed import DEEP, UNEVEN
 
-from sk_microagg.encoding import CategoryColumn, HierarchyColumn, TableEncoder
-from sk_microagg.generalization import Hierarchy
+from sk_microagg.tables import CategoryColumn, Hierarchy, HierarchyColumn, TableEncoder
 
 every_seed = in_one_case("seed", range(3))
 every_share = in_one_case("share_missing", [0.0, 0.3, 0.9])

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from attacks.byte_search import found_in, rare_numbers, recognizable
+from example_tables.any_kind import COLUMNS, draw_table
+from example_tables.mixed import HIERARCHIES, draw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import in_one_case
-from tables.any_kind import COLUMNS, draw_table
-from tables.mixed import HIERARCHIES, draw
 
 from sk_microagg import TableAggregator
 from sk_microagg.metrics import generalization_loss

@@ -7,22 +7,22 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.mixed import DEEP, UNEVEN
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 from oracles import encoding as oracle
-from tables.mixed import DEEP, UNEVEN
 
 from sk_microagg._utils._statistics import Members
-from sk_microagg.encoding import (
+from sk_microagg.tables import (
     CategoryColumn,
     DateColumn,
+    Hierarchy,
     HierarchyColumn,
     NumberColumn,
     OrdinalColumn,
     TableEncoder,
 )
-from sk_microagg.encoding._numbers import group_averages
-from sk_microagg.generalization import Hierarchy
+from sk_microagg.tables._numbers import group_averages
 
 every_seed = in_one_case("seed", range(3))
 

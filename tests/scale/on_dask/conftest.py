@@ -14,7 +14,7 @@ def take_few_steps(few_steps):
 
 @pytest.fixture(name="table")
 def table_of_300():
-    from tables.on_dask import draw
+    from example_tables.on_dask import draw
 
     return draw()
 
@@ -28,7 +28,7 @@ def dask_table(table):
 
 @pytest.fixture(name="new")
 def table_of_new_rows():
-    from tables.on_dask import draw
+    from example_tables.on_dask import draw
 
     return draw(n=80, seed=1)
 

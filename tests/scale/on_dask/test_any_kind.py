@@ -13,13 +13,13 @@ from marks import exact_means
 from numpy.testing import assert_array_equal
 
 from sk_microagg import TableAggregator
-from sk_microagg.encoding._encoder import LOST
 from sk_microagg.metrics import units_per_group
 from sk_microagg.privacy import LDiversity
+from sk_microagg.tables._encoder import LOST
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
-from tables.on_dask import assert_fit_fails, by_turns, every_shuffle  # noqa: E402
+from example_tables.on_dask import assert_fit_fails, by_turns, every_shuffle  # noqa: E402
 
 from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 from sk_microagg.scale._survey import survey_columns  # noqa: E402

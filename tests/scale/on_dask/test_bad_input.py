@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from tables.on_dask import NAMES, assert_fit_fails, assert_unfitted  # noqa: E402
+from example_tables.on_dask import NAMES, assert_fit_fails, assert_unfitted  # noqa: E402
 
 from sk_microagg.builders import BUILDERS  # noqa: E402
 from sk_microagg.scale import DaskTableAggregator  # noqa: E402

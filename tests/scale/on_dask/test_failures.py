@@ -15,10 +15,10 @@ import pytest
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
-from tables.on_dask import NAMES, Fails, assert_fit_fails, draw, every_shuffle  # noqa: E402
+from example_tables.on_dask import NAMES, Fails, assert_fit_fails, draw, every_shuffle  # noqa: E402
 
-from sk_microagg.encoding._coordinates import Coordinates  # noqa: E402
 from sk_microagg.scale import DaskTableAggregator  # noqa: E402
+from sk_microagg.tables._coordinates import Coordinates  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")

@@ -9,7 +9,7 @@ import pytest
 from marks import exact_means
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from tables.on_dask import (  # noqa: E402
+from example_tables.on_dask import (  # noqa: E402
     NAMES,
     Fails,
     assert_is_release,

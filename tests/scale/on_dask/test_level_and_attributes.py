@@ -20,7 +20,7 @@ from sk_microagg.metrics import anonymity_level
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
-from tables.on_dask import NAMES, SEARCH, every_shuffle, numbers  # noqa: E402
+from example_tables.on_dask import NAMES, SEARCH, every_shuffle, numbers  # noqa: E402
 
 from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 

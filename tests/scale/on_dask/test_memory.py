@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sk_microagg import TableAggregator
 from sk_microagg._model import _points
-from sk_microagg.encoding import _coordinates
+from sk_microagg.tables import _coordinates
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 from sk_microagg.scale import DaskTableAggregator, _bundles, _parquet, _transit  # noqa: E402

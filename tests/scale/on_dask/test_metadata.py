@@ -9,7 +9,7 @@ import pytest
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from tables.on_dask import NAMES, draw  # noqa: E402
+from example_tables.on_dask import NAMES, draw  # noqa: E402
 
 from sk_microagg.scale import DaskTableAggregator  # noqa: E402
 

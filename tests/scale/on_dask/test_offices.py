@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from tables.on_dask import assert_fit_fails, every_shuffle, from_pandas
+from example_tables.on_dask import assert_fit_fails, every_shuffle, from_pandas
 
 from sk_microagg import TableAggregator
 from sk_microagg.metrics import anonymity_level, dominance

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sk_microagg import TableAggregator
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from tables.on_dask import (  # noqa: E402
+from example_tables.on_dask import (  # noqa: E402
     INDEXES,
     NAMES,
     Fails,

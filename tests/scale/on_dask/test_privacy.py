@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
-from tables.on_dask import (  # noqa: E402
+from example_tables.on_dask import (  # noqa: E402
     NAMES,
     assert_fit_fails,
     assert_unfitted,
@@ -22,7 +22,6 @@ from tables.on_dask import (  # noqa: E402
 
 from sk_microagg import TableAggregator  # noqa: E402
 from sk_microagg._utils._tables import SIMILAR  # noqa: E402
-from sk_microagg.generalization import Hierarchy  # noqa: E402
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group  # noqa: E402
 from sk_microagg.privacy import (  # noqa: E402
     Constraint,
@@ -38,6 +37,7 @@ from sk_microagg.scale._survey import (  # noqa: E402
     merge_spellings,
     spellings_of,
 )
+from sk_microagg.tables import Hierarchy  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.numbers import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from tables.numbers import TABLES
 
 from sk_microagg import TableAggregator
 from sk_microagg.builders import MDAV
@@ -14,7 +14,7 @@ from sk_microagg.metrics import anonymity_level
 from sk_microagg.refiners import IteratedLocalSearch
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from tables.on_dask import (  # noqa: E402
+from example_tables.on_dask import (  # noqa: E402
     INDEXES,
     NAMES,
     SEARCH,

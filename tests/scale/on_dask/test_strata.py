@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask
-from tables.on_dask import (
+from example_tables.on_dask import (
     NAMES,
     assert_fit_fails,
     assert_unfitted,
