@@ -10,7 +10,7 @@ import numpy as np
 from sk_microagg._kernels import Partition
 from sk_microagg._utils._typing import Floats, Labels
 from sk_microagg.privacy import Rules
-from sk_microagg.privacy._codes import GroupCounts
+from sk_microagg.privacy._counted import GroupCounts
 
 
 def merge_until_met(X: Floats, labels: Labels, rules: Rules | None) -> Labels:
@@ -74,7 +74,7 @@ class GrowingGroups:
     """
 
     def __init__(self, rules: Rules, labels: Labels) -> None:
-        is_counted = [rule.constraint.is_counted for rule in rules.rules]
+        is_counted = [rule.constraint.needs == "counts" for rule in rules.rules]
         pairs = list(zip(rules.rules, is_counted, strict=True))
         self._counted = [(rule, _counts_by_group(rule, labels)) for rule, is_one in pairs if is_one]
         self._others = Rules(tuple(rule for rule, is_one in pairs if not is_one))

@@ -12,7 +12,7 @@ from sk_microagg._utils._typing import Array, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_number, check_option
 from sk_microagg.metrics._anonymity import classes_of, refuse_dask
 from sk_microagg.privacy import Constraint, DistinctUnits, Dominance, PPercent, UnitShare
-from sk_microagg.privacy._amounts import contributions
+from sk_microagg.privacy._amounts import units_in
 from sk_microagg.privacy._codes import as_column, codes_of
 from sk_microagg.privacy._population import PopulationSize
 
@@ -402,9 +402,8 @@ def _classes(
 ) -> tuple[Labels, Floats, Floats]:
     """The class of each record; by class, the number of people, and the sum of their weights."""
     groups, prepared, _ = _prepared(PopulationSize(1), labels_or_release, weight, unit)
-    labels, amounts = contributions(groups, prepared, np.maximum)
-    sizes = np.bincount(labels).astype(np.float64)
-    return groups, sizes, np.bincount(labels, amounts).astype(np.float64)
+    people = PopulationSize(1).contributions(groups, *units_in(prepared))
+    return groups, np.bincount(people.labels).astype(np.float64), people.totals()
 
 
 def _prepared(

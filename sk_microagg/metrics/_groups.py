@@ -13,7 +13,8 @@ from sk_microagg._utils._typing import Array, Floats, Labels, TableLike
 from sk_microagg._utils._validation import check_option
 from sk_microagg.metrics._anonymity import classes_of, is_on_dask, refuse_dask
 from sk_microagg.privacy import Constraint, LDiversity, TCloseness
-from sk_microagg.privacy._codes import GroupCounts, as_column, codes_of
+from sk_microagg.privacy._codes import as_column, codes_of
+from sk_microagg.privacy._counted import GroupCounts
 from sk_microagg.tables import Hierarchy
 
 

@@ -7,7 +7,7 @@ import re
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Mapping
 from numbers import Number
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -63,6 +63,10 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
     >>> aggregator.fit_predict(X, sensitive=[100, 101, 130, 131, 150, 151])
     array([1, 1, 1, 0, 0, 0])
     """
+
+    # What it needs of the whole table: all "records"; how often each value occurs, its "counts"; or
+    # what the units contribute to a sum, their "amounts". The last two are learned in parts.
+    needs: ClassVar[Literal["records", "counts", "amounts"]] = "records"
 
     # Whether it is about the units of the records, and not about a sensitive column.
     is_about_units: ClassVar[bool] = False
@@ -139,17 +143,6 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
         return True
 
     @property
-    def can_be_counted(self) -> bool:
-        """Whether it holds part by part: its own class has `measure_counts`, or it is on units."""
-        return self.is_about_units or self.is_counted
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether the figure of a group follows from how often it has each value."""
-        # A subclass may measure something else than its parent counts.
-        return "measure_counts" in vars(type(self))
-
-    @property
     def uses_order(self) -> bool:
         """Whether figures depend on the order of an ordered type."""
         return False
@@ -178,10 +171,6 @@ class Constraint(BaseEstimator, metaclass=ABCMeta):
     def with_weights(self, values: Array, weights: Floats) -> Array:
         """Return prepared values times sampling weights, where `is_weighted`."""
         return values
-
-    def table_of_counts(self, table: Any, counts: Array) -> Any:
-        """Return what `prepare` returns for the whole table, given how often it has each code."""
-        return table
 
     @property
     def demanded(self) -> float | None:

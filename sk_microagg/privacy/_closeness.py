@@ -15,10 +15,11 @@ from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import EqualGuard, OrderedGuard, TreeGuard
 from sk_microagg._utils._places import CellsError, check_cells
 from sk_microagg._utils._tables import MISSING
-from sk_microagg._utils._typing import Array, Codes, Floats, Labels
+from sk_microagg._utils._typing import Array, Codes, Floats
 from sk_microagg._utils._validation import check_number
 from sk_microagg.privacy._base import BoundConstraint
-from sk_microagg.privacy._codes import GroupCounts, as_column, codes_of, have_order, order_codes
+from sk_microagg.privacy._codes import as_column, codes_of, have_order, order_codes
+from sk_microagg.privacy._counted import CountedConstraint, GroupCounts, total_by_code
 
 OPTIONS = ("auto", "ordered", "equal")
 
@@ -27,7 +28,7 @@ OPTIONS = ("auto", "ordered", "equal")
 SHARE_FOR_BLOCKS = 0.25
 
 
-class TCloseness(BoundConstraint):
+class TCloseness(CountedConstraint, BoundConstraint):
     """Values of a sensitive column that are distributed in each group nearly as in the whole table.
 
     An intruder who finds the group of a person then learns little that the whole table does not
@@ -103,43 +104,32 @@ class TCloseness(BoundConstraint):
         return callable(getattr(distance, "_domain", None)) and not isinstance(distance, type)
 
     @property
-    def is_counted(self) -> bool:
-        return super().is_counted and not self._has_tree
-
-    @property
     def uses_order(self) -> bool:
         return True
-
-    def table_of_counts(self, table: Any, counts: Array) -> Any:
-        return type(table)(counts)
 
     def in_words(self, figure: float) -> str:
         return (
             f"the distance of a group from the table is at most {figure:.3g}; {self.t:g} demanded"
         )
 
-    def prepare(self, values: Any) -> tuple[Array, Any]:
+    def learn(self, values: Any, counts: Array | None = None) -> tuple[Array, Any]:
         self.check_parameters()
         distance = self.distance
         values = as_column(values)
-        if self._has_tree:
-            return _prepare_tree(values, distance)
         codes, different = codes_of(values)
+        if self._has_tree:
+            return codes, _tree_distance(distance, codes, different, counts)
         if distance == "auto":
             distance = "ordered" if have_order(values, different) else "equal"
         if distance == "ordered":
             codes = _in_order(values, codes, different)
         table = OrderedDistance if distance == "ordered" else EqualDistance
-        return codes, table(np.bincount(codes))
+        return codes, table(total_by_code(codes, counts))
 
     def suits_block(self, figure: float) -> bool:
         return figure <= SHARE_FOR_BLOCKS * self.t
 
-    def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
-        return table.of_groups(labels, values)
-
     def measure_counts(self, groups: GroupCounts, table: Any) -> Array:
-        """Return the figure of each group, given how often it has each code; not for a tree."""
         return table.of_counts(groups)
 
     def guard(self, values: Array, table: Any) -> Any:
@@ -156,17 +146,18 @@ def _in_order(values: Any, codes: Codes, different: list[Any]) -> Codes:
         ) from None
 
 
-def _prepare_tree(values: Any, hierarchy: Any) -> tuple[Codes, TreeDistance]:
-    codes, different = codes_of(values)
-    counts = np.bincount(codes)
+def _tree_distance(
+    hierarchy: Any, codes: Codes, different: list[Any], counts: Array | None
+) -> TreeDistance:
     domain = _domain(hierarchy, different, codes)
+    totals = total_by_code(codes, counts)
     # Files repeat the root to make all rows equally long.
     root = getattr(hierarchy, "root", MISSING)
     all_paths = [_below(domain.cover(leaf, leaf), root) for leaf in range(domain.n_leaves)]
     paths = [all_paths[leaf] for leaf, _ in domain.encode(different)]
-    if len(paths) < len(counts):
+    if len(paths) < len(totals):
         paths.append((None,))
-    return codes, TreeDistance(counts, paths, all_paths)
+    return TreeDistance(totals, paths, all_paths)
 
 
 def _domain(hierarchy: Any, different: list[Any], codes: Codes) -> Any:
@@ -205,10 +196,6 @@ class EqualDistance:
         self.counts = counts
         self.n_records = int(counts.sum())
 
-    def of_groups(self, labels: Labels, codes: Array) -> Floats:
-        """Distance of each group, with labels numbered from 0."""
-        return self.of_counts(GroupCounts.from_labels(labels, codes))
-
     def of_counts(self, groups: GroupCounts) -> Floats:
         """Distance of each group: half the sum of the absolute differences between shares."""
         excess = _excess(groups, self.counts, self.n_records)
@@ -236,9 +223,6 @@ class OrderedDistance:
         self.n_records = int(counts.sum())
         self._up_to = np.cumsum(counts)
         self._sum_before = np.concatenate([[0], np.cumsum(self._up_to)])
-
-    def of_groups(self, labels: Labels, codes: Array) -> Floats:
-        return self.of_counts(GroupCounts.from_labels(labels, codes))
 
     def of_counts(self, groups: GroupCounts) -> Floats:
         """Distance of each group: the area between its cumulative shares and those of the table."""
@@ -308,8 +292,8 @@ class TreeDistance:
             _level(counts, paths, depth, heights) for depth in range(1, max(map(len, paths)) + 1)
         ]
 
-    def of_groups(self, labels: Labels, codes: Array) -> Floats:
-        """Distance of each group, with labels numbered from 0.
+    def of_counts(self, groups: GroupCounts) -> Floats:
+        """Distance of each group.
 
         Li, Li and Venkatasubramanian add up, over the nodes N, the height of N times the smaller
         one of pos(N) and neg(N): what its children with more than their share in the table have too
@@ -319,10 +303,11 @@ class TreeDistance:
         records of the group contributes nothing.
         """
         total: Any = 0
+        labels = groups.for_pairs(np.arange(len(groups.sizes)))
         for level in self._levels:
-            groups = GroupCounts.from_labels(labels, level.node_of[codes])
-            excess = _excess(groups, level.in_table, self.n_records)
-            total = total + groups.sum(level.rises[groups.codes] * excess)
+            nodes = GroupCounts.added(labels, level.node_of[groups.codes], groups.counts)
+            excess = _excess(nodes, level.in_table, self.n_records)
+            total = total + nodes.sum(level.rises[nodes.codes] * excess)
         return _quotients(total, self._height * groups.sizes * self.n_records)
 
     def guard(self, codes: Codes, most: float) -> Any:

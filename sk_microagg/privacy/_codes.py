@@ -1,14 +1,13 @@
 """Values of a column as numbers from 0. All missing values count as one value of their own."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from sk_microagg._utils._tables import DATES, as_table, cells_of, check_types, is_null
-from sk_microagg._utils._typing import Array, Codes, Labels
+from sk_microagg._utils._typing import Array, Codes
 
 
 def codes_of(values: Any) -> tuple[Codes, list[Any]]:
@@ -101,49 +100,3 @@ def _codes_of_objects(cells: list[Any]) -> tuple[Codes, list[Any]]:
     new_code = np.where(is_missing, np.sum(~is_missing), np.cumsum(~is_missing) - 1)
     known = [value for value, missing in zip(numbers, is_missing, strict=True) if not missing]
     return new_code[codes].astype(np.int32), known
-
-
-@dataclass(frozen=True)
-class GroupCounts:
-    """The codes in each group, and how many of its records have each of them."""
-
-    codes: np.ndarray
-    counts: np.ndarray
-    starts: np.ndarray
-    n_codes: np.ndarray
-    sizes: np.ndarray
-
-    @classmethod
-    def from_labels(cls, labels: Labels, codes: Array) -> Self:
-        """Count; labels are numbered from 0, and every group has a record."""
-        base = int(codes.max()) + 1
-        pairs, counts = np.unique(
-            np.multiply(labels, base, dtype=np.int64) + codes, return_counts=True
-        )
-        return cls._of_sorted(*np.divmod(pairs, base), counts)
-
-    @classmethod
-    def of_one(cls, codes: Array, counts: Array) -> Self:
-        """The counts of a single group, given its codes in order."""
-        one = np.array([len(codes)])
-        return cls(codes, counts, np.array([0]), one, np.array([counts.sum()]))
-
-    @classmethod
-    def of_pairs(cls, labels: Array, codes: Array, counts: Array) -> Self:
-        """Return the counts of groups, given each pair of a label and a code that occurs once."""
-        order = np.lexsort((codes, labels))
-        return cls._of_sorted(labels[order], codes[order], counts[order])
-
-    @classmethod
-    def _of_sorted(cls, labels: Array, codes: Array, counts: Array) -> Self:
-        starts = np.flatnonzero(np.diff(labels, prepend=-1))
-        n_codes = np.diff(starts, append=len(labels))
-        return cls(codes, counts, starts, n_codes, np.add.reduceat(counts, starts))
-
-    def sum(self, of_pairs: Array) -> Array:
-        """Sum of a quantity over the pairs of each group."""
-        return np.add.reduceat(of_pairs, self.starts)
-
-    def for_pairs(self, of_groups: Array) -> Array:
-        """A quantity of groups, repeated for each pair."""
-        return np.repeat(of_groups, self.n_codes)

@@ -8,10 +8,10 @@ import numpy as np
 
 from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import DistinctGuard, EntropyGuard, RecursiveGuard
-from sk_microagg._utils._typing import Array, Floats, Labels
+from sk_microagg._utils._typing import Array, Floats
 from sk_microagg._utils._validation import check_count, check_number, check_option
-from sk_microagg.privacy._base import VectorizedConstraint
-from sk_microagg.privacy._codes import GroupCounts, codes_of
+from sk_microagg.privacy._codes import codes_of
+from sk_microagg.privacy._counted import CountedConstraint, GroupCounts, total_by_code
 
 # Relative to l: the entropy of l equally frequent values may be a little below log l by rounding.
 ROUNDING = 1e-9
@@ -20,7 +20,7 @@ ROUNDING = 1e-9
 STRICTER = 1e-12
 
 
-class LDiversity(VectorizedConstraint):
+class LDiversity(CountedConstraint):
     """Several different values of a sensitive column in each group.
 
     In a group of k records that share one diagnosis, k protects nobody's diagnosis. Missing values
@@ -87,10 +87,10 @@ class LDiversity(VectorizedConstraint):
         self.c = c
         self.column = column
 
-    def prepare(self, values: Any) -> tuple[Array, Any]:
+    def learn(self, values: Any, counts: Array | None = None) -> tuple[Array, Any]:
         self.check_parameters()
         codes, _ = codes_of(values)
-        return codes, np.bincount(codes)
+        return codes, total_by_code(codes, counts)
 
     def check_parameters(self) -> None:
         check_option("kind", self.kind, ["distinct", "entropy", "recursive"])
@@ -139,11 +139,7 @@ class LDiversity(VectorizedConstraint):
             share = figure / self.l
         return np.maximum(1.0 - share, 0.0)
 
-    def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
-        return self.measure_counts(GroupCounts.from_labels(labels, values), table)
-
     def measure_counts(self, groups: GroupCounts, table: Any) -> Array:
-        """Return the figure of each group, given how often it has each code."""
         if self.kind == "distinct":
             return groups.n_codes
         return _effective_numbers(groups) if self.kind == "entropy" else _ratios(groups, self.l)
@@ -183,7 +179,6 @@ def _ratios(groups: GroupCounts, l: float) -> Floats:  # noqa: E741
     """Frequency of the most frequent value over that of all but the l - 1 most frequent ones."""
     group_of_pair = groups.for_pairs(np.arange(len(groups.sizes)))
     counts = groups.counts[np.lexsort((-groups.counts, group_of_pair))]
-    rank = np.arange(len(counts)) - groups.for_pairs(groups.starts)
-    n_rare = groups.sum(np.where(rank >= l - 1, counts, 0))
+    n_rare = groups.sum(np.where(groups.ranks() >= l - 1, counts, 0))
     ratios = np.full(len(n_rare), np.inf)
     return np.divide(counts[groups.starts], n_rare, out=ratios, where=n_rare > 0)

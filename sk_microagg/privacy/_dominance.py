@@ -8,9 +8,9 @@ import numpy as np
 
 from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import LargestGuard
-from sk_microagg._utils._typing import Array, Floats, Labels
+from sk_microagg._utils._typing import Array, Floats
 from sk_microagg._utils._validation import check_count, check_number
-from sk_microagg.privacy._amounts import AmountConstraint, largest_and_others, units_in
+from sk_microagg.privacy._amounts import AmountConstraint, Contributions, units_in
 from sk_microagg.privacy._base import ROUNDING
 
 # A share that may be that of one company is told in steps of this.
@@ -82,9 +82,9 @@ class Dominance(AmountConstraint):
     def n_apart(self) -> int:
         return self.n
 
-    def measure_amounts(self, labels: Labels, amounts: Floats, rest: Any = 0.0) -> Array:
-        largest, others = largest_and_others(labels, amounts, self.n, self.n)
-        total = largest + others + rest
+    def measure_contributions(self, groups: Contributions) -> Floats:
+        largest, others = groups.largest_and_others(self.n, self.n)
+        total = largest + others
         return np.divide(largest, total, out=np.zeros(len(total)), where=total > 0)
 
     def told(self, figure: float) -> float:

@@ -8,9 +8,9 @@ import numpy as np
 
 from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import LargestGuard
-from sk_microagg._utils._typing import Array, Floats, Labels
+from sk_microagg._utils._typing import Array, Floats
 from sk_microagg._utils._validation import check_number
-from sk_microagg.privacy._amounts import AmountConstraint, largest_and_others, units_in
+from sk_microagg.privacy._amounts import AmountConstraint, Contributions, units_in
 from sk_microagg.privacy._base import ROUNDING
 
 # Percents that are told: finer ones would be an estimate of the largest value.
@@ -78,10 +78,10 @@ class PPercent(AmountConstraint):
     def n_apart(self) -> int:
         return 2
 
-    def measure_amounts(self, labels: Labels, amounts: Floats, rest: Any = 0.0) -> Array:
-        largest, others = largest_and_others(labels, amounts, 1, 2)
+    def measure_contributions(self, groups: Contributions) -> Floats:
+        largest, others = groups.largest_and_others(1, 2)
         figures = np.full(len(largest), inf)
-        return np.divide(100 * (others + rest), largest, out=figures, where=largest > 0)
+        return np.divide(100 * others, largest, out=figures, where=largest > 0)
 
     def told(self, figure: float) -> float:
         return max(coarse_percent(figure), self.p)

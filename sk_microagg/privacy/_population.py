@@ -9,9 +9,9 @@ import numpy as np
 from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import SumGuard
 from sk_microagg._utils._places import NOT_POSITIVE, check_cells
-from sk_microagg._utils._typing import Array, Floats, Labels
+from sk_microagg._utils._typing import Array, Floats
 from sk_microagg._utils._validation import check_number
-from sk_microagg.privacy._amounts import AmountConstraint, units_in
+from sk_microagg.privacy._amounts import AmountConstraint, Contributions, units_in
 from sk_microagg.privacy._base import ROUNDING
 
 
@@ -84,8 +84,8 @@ class PopulationSize(AmountConstraint):
     def _words(self) -> str:
         return "weight" if self.weight is None else f"weight={self.weight!r} of PopulationSize"
 
-    def measure_amounts(self, labels: Labels, amounts: Floats, rest: Any = 0.0) -> Array:
-        return np.add.reduceat(amounts, np.flatnonzero(np.diff(labels, prepend=-1))) + rest
+    def measure_contributions(self, groups: Contributions) -> Floats:
+        return groups.totals()
 
     def told(self, figure: float) -> float:
         # Exact sums of weights would reveal one to whoever knows the others.

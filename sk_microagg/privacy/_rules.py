@@ -9,10 +9,12 @@ from typing import Any, Self
 import numpy as np
 
 from sk_microagg._kernels import Guards
+from sk_microagg._utils._places import found_in
 from sk_microagg._utils._typing import Array, Booleans, Floats, Labels, Series, TableLike
 from sk_microagg._utils._validation import check_k
 from sk_microagg.privacy._base import Constraint
 from sk_microagg.privacy._columns import RoleColumns
+from sk_microagg.privacy._counted import CountedConstraint, GroupCounts
 from sk_microagg.privacy._units import DistinctUnits
 
 LEAST_SHORTFALL = 1e-12
@@ -41,9 +43,18 @@ class Rule:
         `column` names the column in messages.
         """
         codes, table = constraint.prepare_with(values, units, weights)
-        figure = constraint.measure(codes, table)
-        if not constraint.accepts(figure):
-            raise ValueError(constraint.why_impossible(figure, column))
+        check_whole_table(constraint, constraint.measure(codes, table), column)
+        return cls(constraint, constraint.describe(column), codes, table)
+
+    @classmethod
+    def of_counts(
+        cls, constraint: CountedConstraint, values: Any, counts: Array, column: str
+    ) -> Self:
+        """As `of_column`, given each value of the table once and how many records have it."""
+        with found_in(None):
+            codes, table = constraint.learn(values, counts)
+        everything = GroupCounts.added(np.zeros_like(codes), codes, counts)
+        check_whole_table(constraint, constraint.measure_counts(everything, table)[0], column)
         return cls(constraint, constraint.describe(column), codes, table)
 
     def subset(self, records: Any) -> Rule:
@@ -61,6 +72,12 @@ class Rule:
     def is_met(self, labels: Labels) -> Booleans:
         """Return whether each group satisfies the constraint, by plain code."""
         return self.constraint.accepts_each(self.figures(labels))
+
+
+def check_whole_table(constraint: Constraint, figure: Any, column: str) -> None:
+    """Raise an error if the whole table has a figure that no groups can better."""
+    if not constraint.accepts(figure):
+        raise ValueError(constraint.why_impossible(figure, column))
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,14 @@ import numpy as np
 from sk_microagg._choices import FRONTS
 from sk_microagg._kernels import DistinctGuard, RecursiveGuard
 from sk_microagg._utils._formatting import at_most, rounded_up
-from sk_microagg._utils._typing import Array, Labels
+from sk_microagg._utils._typing import Array
 from sk_microagg._utils._validation import check_count, check_number
 from sk_microagg.privacy._base import ROUNDING, BoundConstraint
-from sk_microagg.privacy._codes import GroupCounts, codes_of
+from sk_microagg.privacy._codes import codes_of
+from sk_microagg.privacy._counted import CountedConstraint, GroupCounts
 
 
-class DistinctUnits(BoundConstraint):
+class DistinctUnits(CountedConstraint, BoundConstraint):
     """At least `k` different units in each group: k counts people, not rows.
 
     Estimators apply it to the values that `fit` receives as `unit`, with their own `k`. A missing
@@ -49,13 +50,15 @@ class DistinctUnits(BoundConstraint):
         self.k = k
         self.column = column
 
-    def prepare(self, values: Any) -> tuple[Array, Any]:
+    def check_parameters(self) -> None:
         check_count("k", self.k)
-        codes, _ = codes_of(values)
-        return codes, np.bincount(codes)
 
-    def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
-        return GroupCounts.from_labels(labels, values).n_codes
+    def learn(self, values: Any, counts: Array | None = None) -> tuple[Array, Any]:
+        self.check_parameters()
+        return codes_of(values)[0], None
+
+    def measure_counts(self, groups: GroupCounts, table: Any) -> Array:
+        return groups.n_codes
 
     def guard(self, values: Array, table: Any) -> Any:
         return DistinctGuard(values, self.k)
@@ -67,7 +70,7 @@ class DistinctUnits(BoundConstraint):
         return f"k={self.k} different units ({column})"
 
 
-class UnitShare(BoundConstraint):
+class UnitShare(CountedConstraint, BoundConstraint):
     """No unit, such as a person, with more than a share of the records of a group.
 
     A group of 104 records of five people may have 100 of one person. An intruder who attributes all
@@ -133,12 +136,11 @@ class UnitShare(BoundConstraint):
             "demanded"
         )
 
-    def prepare(self, values: Any) -> tuple[Array, Any]:
+    def learn(self, values: Any, counts: Array | None = None) -> tuple[Array, Any]:
         self.check_parameters()
         return codes_of(values)[0], None
 
-    def measure_groups(self, labels: Labels, values: Array, table: Any) -> Array:
-        groups = GroupCounts.from_labels(labels, values)
+    def measure_counts(self, groups: GroupCounts, table: Any) -> Array:
         return np.maximum.reduceat(groups.counts, groups.starts) / groups.sizes
 
     def guard(self, values: Array, table: Any) -> Any:

@@ -130,7 +130,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
 
     privacy : Constraint, list of Constraint or None, default=None
         What each group must satisfy beyond its size: :class:`~sk_microagg.privacy.LDiversity`, or
-        :class:`~sk_microagg.privacy.TCloseness` without a hierarchy, of a column in `sensitive`;
+        :class:`~sk_microagg.privacy.TCloseness`, of a column in `sensitive`;
         :class:`~sk_microagg.privacy.UnitShare` of `unit`; or a constraint on amounts, such as
         :class:`~sk_microagg.privacy.Dominance`, for which the contributions of all units must fit
         into memory. Groups are compared with the distribution in the whole table. Blocks are larger

@@ -18,7 +18,6 @@ from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels
 from sk_microagg._utils._validation import check_k
 from sk_microagg.privacy import Constraint, DistinctUnits, Rules
 from sk_microagg.privacy._amounts import AmountConstraint, amounts_of
-from sk_microagg.privacy._codes import GroupCounts
 from sk_microagg.privacy._columns import check_one_kind
 from sk_microagg.privacy._rules import Rule, split_constraints
 from sk_microagg.privacy._strata import StratumNames
@@ -219,17 +218,10 @@ def _merged(counted: Iterable[tuple[Any, ...]], k: int) -> tuple[Any, ...]:
     return values, np.unique(np.concatenate(keys))[:k], merge_counts(sizes), spellings, types
 
 
-def _rule(constraint: Constraint, name: Any, values: Values) -> Rule:
+def _rule(constraint: Any, name: Any, values: Values) -> Rule:
+    column = values.as_column()
     words = f"sensitive column {name!r}"
-    codes, table = constraint.prepare(values.as_column())
-    counts = np.zeros(len(codes), dtype=np.int64)
-    counts[codes] = values.counts[: len(codes)]
-    table = constraint.table_of_counts(table, counts)
-    everything = GroupCounts.of_pairs(np.zeros_like(codes), codes, values.counts[: len(codes)])
-    [figure] = constraint.measure_counts(everything, table)
-    if not constraint.accepts(figure):
-        raise ValueError(constraint.why_impossible(figure, words))
-    return Rule(constraint, constraint.describe(words), codes, table)
+    return Rule.of_counts(constraint, column, values.counts[: len(column)], words)
 
 
 def _constraints_by_column(
@@ -276,10 +268,9 @@ def _amounts_by_column(
 
 def _check_known(constraint: Constraint) -> None:
     """Raise an error unless a constraint can be satisfied part by part."""
-    if not (constraint.can_be_counted or isinstance(constraint, AmountConstraint)):
+    if constraint.needs == "records":
         raise TypeError(
             f"privacy={constraint!r} needs all records together: on Dask, it must be LDiversity, "
-            "UnitShare, or TCloseness with a distance of 'auto', 'ordered' or 'equal', or one on "
-            "amounts."
+            "TCloseness, UnitShare, or one on amounts."
         )
     constraint.check_parameters()

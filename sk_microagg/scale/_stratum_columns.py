@@ -21,10 +21,11 @@ from sk_microagg._model._points import (
 )
 from sk_microagg._model._power_cells import StratifiedRouter, rows_of_strata
 from sk_microagg._model._router import Router
-from sk_microagg._utils._typing import Booleans, DataFrame, Labels, Series
+from sk_microagg._utils._typing import Booleans, DataFrame, Labels
 from sk_microagg.privacy import Rules
-from sk_microagg.privacy._codes import GroupCounts
-from sk_microagg.privacy._rules import Rule
+from sk_microagg.privacy._amounts import Contributions
+from sk_microagg.privacy._counted import GroupCounts
+from sk_microagg.privacy._rules import Rule, check_whole_table
 from sk_microagg.privacy._strata import StratumNames, keys_of
 from sk_microagg.scale._survey import compute_merged
 
@@ -79,18 +80,16 @@ def check_rules(frame: Any, constraints: Any) -> None:
     """Raise an error if a stratum of the table violates a constraint as a whole."""
     counted = _of_parts(_count, frame, constraints)
     by_column = compute_merged(counted, _merged, constraints)
+    check_figures = constraints.strata.names.check_figures
     if constraints.unit is not None:
-        n_units = by_column.pop().groupby(level=0).size().to_numpy()
-        constraints.strata.names.check_figures(constraints.rules_of_units()[0], n_units)
+        [rule, *_] = constraints.rules_of_units()
+        check_figures(rule, rule.constraint.measure_counts(by_column.pop(), None))
     by_name = dict(zip(constraints.values, by_column, strict=True))
     for rule, name in zip(constraints.rules, constraints.columns, strict=True):
         counts = by_name[name]
-        strata, positions = (
-            counts.index.get_level_values(level).to_numpy().astype(np.intp) for level in (0, 1)
-        )
-        groups = GroupCounts.of_pairs(strata, rule.values[positions], counts.to_numpy())
-        figures = rule.constraint.measure_counts(groups, rule.table)
-        constraints.strata.names.check_figures(rule, figures)
+        labels, codes = counts.for_pairs(counts.labels), rule.values[counts.codes.astype(np.intp)]
+        groups = GroupCounts.added(labels, codes, counts.counts)
+        check_figures(rule, rule.constraint.measure_counts(groups, rule.table))
 
 
 def check_shares(frame: Any, constraints: Any) -> None:
@@ -99,114 +98,97 @@ def check_shares(frame: Any, constraints: Any) -> None:
     Such a unit has too many rows of a part, since a share of the whole is at most the largest share
     of a part. Only those that do are counted.
     """
-    large, sizes = compute_merged(_of_parts(_count_units, frame, constraints), _sum_units)
-    if not len(large):
+    large, _ = compute_merged(_of_parts(_count_units, frame, constraints), _merged_units)
+    if not len(large.codes):
         return
-    counted = _of_parts(_count_units, frame, constraints, large.index)
-    counts, _ = compute_merged(counted, _sum_units)
-    strata = counts.index.get_level_values(0)
-    figures = (counts / sizes.loc[strata].to_numpy()).groupby(level=0).max()
+    counted = _of_parts(_count_units, frame, constraints, large.codes)
+    counts, sizes = compute_merged(counted, _merged_units)
+    sizes = dict(zip(sizes.labels.tolist(), sizes.counts.tolist(), strict=True))
+    largest = np.zeros(max(len(constraints.sizes), 1))
+    shares = counts.counts / [sizes[label] for label in counts.for_pairs(counts.labels).tolist()]
+    np.maximum.at(largest, counts.for_pairs(counts.labels).astype(np.intp), shares)
     for rule in constraints.rules_of_units()[1:]:
         if constraints.strata is None:
-            [figure] = figures
-            if not rule.constraint.accepts(figure):
-                words = f"unit column {constraints.unit!r}"
-                raise ValueError(rule.constraint.why_impossible(figure, words))
+            check_whole_table(rule.constraint, largest[0], f"unit column {constraints.unit!r}")
         else:
-            largest = figures.reindex(range(len(constraints.sizes)), fill_value=0.0).to_numpy()
             constraints.strata.names.check_figures(rule, largest)
 
 
-def _count_units(frame: DataFrame, constraints: Any, those: Any = None) -> tuple[Series, Series]:
+def _count_units(
+    frame: DataFrame, constraints: Any, those: Any = None
+) -> tuple[GroupCounts, GroupCounts]:
     """Rows of some units in each stratum, by default of those with too many; and of strata."""
     encoded = constraints.encode(frame)
-    index = [constraints.strata_of(encoded), encoded[:, len(constraints.values)]]
-    counts = pd.Series(1, index=index, dtype=np.int64).groupby(level=[0, 1]).sum()
-    sizes = counts.groupby(level=0).sum()
-    if those is None:
-        shares = counts / sizes.loc[counts.index.get_level_values(0)].to_numpy()
-        limits = [constraint.accepts(shares.to_numpy()) for constraint in constraints.on_units]
-        return counts[~np.all(limits, axis=0)], sizes
-    return counts[counts.index.isin(those)], sizes
+    strata, units = constraints.strata_of(encoded), encoded[:, len(constraints.values)]
+    ones = np.ones(len(frame), dtype=np.int64)
+    counts = GroupCounts.added(strata, units, ones)
+    sizes = GroupCounts.added(strata, np.zeros_like(strata), ones)
+    if those is not None:
+        return counts.only(np.isin(counts.codes, those)), sizes
+    shares = counts.counts / counts.for_pairs(counts.sizes)
+    limits = [constraint.accepts(shares) for constraint in constraints.on_units]
+    return counts.only(~np.all(limits, axis=0)), sizes
 
 
-def _sum_units(counted: Iterable[tuple[Series, Series]]) -> tuple[Series, Series]:
-    counts, sizes = (pd.concat(parts) for parts in zip(*counted, strict=True))
-    return counts.groupby(level=[0, 1]).sum(), sizes.groupby(level=0).sum()
+def _merged_units(counted: Iterable[tuple[GroupCounts, GroupCounts]]) -> tuple[GroupCounts, ...]:
+    return tuple(GroupCounts.merged(list(parts)) for parts in zip(*counted, strict=True))
 
 
 def check_amounts(frame: Any, constraints: Any) -> Any:
     """Return constraints; raise an error if the table, or a stratum, violates one on amounts."""
     if not constraints.on_amounts:
         return constraints
-    counted = _of_parts(_amounts, frame, constraints)
-    contributed = compute_merged(counted, _merged_amounts, constraints)
-    pairs = zip(constraints.on_amounts, contributed, strict=True)
-    for (constraint, words), (amounts, rest) in pairs:
-        strata = amounts.index.get_level_values(0).to_numpy().astype(np.intp)
-        figures = constraint.measure_amounts(strata, amounts.to_numpy(), rest.to_numpy())
-        if constraints.strata is not None:
+    contributed = compute_merged(
+        _of_parts(_contributions, frame, constraints), _merged_contributions, constraints
+    )
+    for (constraint, words), groups in zip(constraints.on_amounts, contributed, strict=True):
+        figures = constraint.measure_contributions(groups)
+        if constraints.strata is None:
+            check_whole_table(constraint, figures[0], words)
+        else:
             rule = Rule(constraint, constraint.describe(words), np.empty(0), None)
             constraints.strata.names.check_figures(rule, figures)
-        elif not constraint.accepts(figures[0]):
-            raise ValueError(constraint.why_impossible(figures[0], words))
     return constraints
 
 
-def _amounts(frame: DataFrame, constraints: Any) -> list[tuple[Series, Series]]:
-    """By constraint, what units contribute to each stratum, and the sum of what is left out."""
+def _contributions(frame: DataFrame, constraints: Any) -> list[Contributions]:
+    """By constraint, what units contribute to each stratum."""
     encoded, found = constraints.encode(frame), []
     strata = constraints.strata_of(encoded)
+    units = None if constraints.unit is None else encoded[:, len(constraints.values)]
     for constraint, _ in constraints.on_amounts:
-        prepared = constraints.prepared_amounts(constraint, encoded)
-        # A row without a unit is one of its own: only the largest are kept.
-        has_unit = constraints.unit is not None
-        unit = encoded[:, len(constraints.values)] if has_unit else np.arange(len(frame))
-        amounts = pd.Series(prepared["amount"], index=[strata, unit])
-        found.append((amounts, pd.Series(0.0, index=np.unique(strata))))
-    return _merged_amounts([found], constraints) if len(frame) else found
+        amounts = constraints.prepared_amounts(constraint, encoded)["amount"]
+        groups = constraint.contributions(strata, amounts, units)
+        found.append(constraint.merged([groups]))  # Of most, the largest are enough.
+    return found
 
 
-def _merged_amounts(
-    counted: Iterable[list[tuple[Series, Series]]], constraints: Any
-) -> list[tuple[Series, Series]]:
-    merged = []
+def _merged_contributions(
+    counted: Iterable[list[Contributions]], constraints: Any
+) -> list[Contributions]:
     pairs = zip(constraints.on_amounts, zip(*counted, strict=True), strict=True)
-    for (constraint, _), parts in pairs:
-        amounts, rest = (pd.concat(series) for series in zip(*parts, strict=True))
-        rest = rest.groupby(level=0).sum()
-        if constraints.unit is not None:
-            by_unit = amounts.groupby(level=[0, 1])
-            amounts = by_unit.max() if constraint.is_about_weights else by_unit.sum()
-        else:
-            amounts = amounts.sort_values(ascending=False).sort_index(
-                level=0, kind="stable", sort_remaining=False
-            )
-            is_apart = amounts.groupby(level=0).cumcount() < constraint.n_apart
-            rest = rest.add(amounts[~is_apart].groupby(level=0).sum(), fill_value=0.0)
-            amounts = amounts[is_apart]
-        merged.append((amounts, rest))
-    return merged
+    return [constraint.merged(list(parts)) for (constraint, _), parts in pairs]
 
 
-def _count(frame: DataFrame, constraints: Any) -> list[Series]:
+def _count(frame: DataFrame, constraints: Any) -> list[GroupCounts]:
     """By column of values or units, how often each of these occurs in each stratum."""
     encoded = constraints.encode(frame)
     columns, strata = encoded[:, : constraints.n_before_amounts].T, encoded[:, -1]
     ones = np.ones(len(frame), dtype=np.int64)
-    return _summed([pd.Series(ones, index=[strata, column]) for column in columns], constraints)
+    return _enough([GroupCounts.added(strata, column, ones) for column in columns], constraints)
 
 
-def _merged(counted: Iterable[list[Series]], constraints: Any) -> list[Series]:
-    return _summed([pd.concat(parts) for parts in zip(*counted, strict=True)], constraints)
+def _merged(counted: Iterable[list[GroupCounts]], constraints: Any) -> list[GroupCounts]:
+    merged = [GroupCounts.merged(list(parts)) for parts in zip(*counted, strict=True)]
+    return _enough(merged, constraints)
 
 
-def _summed(by_column: Iterable[Series], constraints: Any) -> list[Series]:
-    sums = [counts.groupby(level=[0, 1]).sum() for counts in by_column]
+def _enough(by_column: list[GroupCounts], constraints: Any) -> list[GroupCounts]:
     if constraints.unit is not None:
         # Up to k units are enough, and they are the same ones in any order of the parts.
-        sums[-1] = sums[-1].groupby(level=0).head(constraints.k)
-    return sums
+        units = by_column[-1]
+        by_column[-1] = units.only(units.ranks() < constraints.k)
+    return by_column
 
 
 def fit_router(

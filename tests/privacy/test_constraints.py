@@ -24,6 +24,7 @@ from sk_microagg.privacy import (
     UnitShare,
 )
 from sk_microagg.privacy._closeness import OrderedDistance
+from sk_microagg.privacy._counted import GroupCounts
 from sk_microagg.tables import Hierarchy
 
 pytestmark = pytest.mark.usefixtures("few_steps")
@@ -253,7 +254,8 @@ def test_products_beyond_64_bits_are_exact():
     for here, there in zip(counts.tolist(), in_table.tolist(), strict=True):
         ahead += here * n_records - there * 10**4
         total += abs(ahead)
-    figures = OrderedDistance(in_table).of_groups(np.zeros(10**4, dtype=int), group)
+    everything = GroupCounts.from_labels(np.zeros(10**4, dtype=int), group)
+    figures = OrderedDistance(in_table).of_counts(everything)
     assert figures.tolist() == [float(Fraction(total, 10**4 * n_records * 999))]
 
 

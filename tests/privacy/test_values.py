@@ -85,10 +85,10 @@ def test_truth_values_are_not_numbers(values):
 @in_one_case("name", [*ORDERED, *UNORDERED])
 @in_one_case("constraint", [LDiversity(), DistinctUnits()])
 def test_different_values_are_counted(name, constraint):
-    codes, counts = constraint.prepare({**ORDERED, **UNORDERED}[name])
+    codes, _ = constraint.prepare({**ORDERED, **UNORDERED}[name])
     assert codes.dtype == np.int32
     assert codes[0] == codes[2]
-    assert sorted(counts) == [1, 1, 2]
+    assert sorted(np.bincount(codes)) == [1, 1, 2]
 
 
 MISSING = {

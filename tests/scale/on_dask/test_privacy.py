@@ -67,6 +67,8 @@ def dask_table_with_roles(visits):
     return from_pandas(visits, npartitions=3)
 
 
+ILLNESSES = Hierarchy.from_nested({"infection": ["flu", "cold"], "other": ["gout"]})
+
 CONSTRAINTS = {
     "several": [LDiversity(2, column="illness"), TCloseness(0.2, column="cost")],
     "l": LDiversity(3, column="illness"),
@@ -74,6 +76,7 @@ CONSTRAINTS = {
     "recursive": LDiversity(2, "recursive", c=3, column="illness"),
     "t of text": TCloseness(0.3, column="illness"),
     "t of numbers": TCloseness(0.2, column="cost"),
+    "t in a tree": TCloseness(0.3, ILLNESSES, column="illness"),
     "share": UnitShare(0.5),
     "share and l": [UnitShare(0.5), LDiversity(2, column="illness")],
 }
@@ -311,10 +314,10 @@ class Spread(Constraint):
         ({"privacy": "l"}, {"sensitive": "cost"}, TypeError, "^privacy='l' must be a Constraint"),
         ({"privacy": Spread()}, {"sensitive": "cost"}, TypeError, "needs all records together: on"),
         (
-            {"privacy": TCloseness(distance=Hierarchy.flat())},
+            {"privacy": TCloseness(distance=Hierarchy.from_nested({"all": ["flu", "cold"]}))},
             {"sensitive": "illness"},
-            TypeError,
-            "on Dask, it must be LDiversity, UnitShare, or TCloseness with a distance of",
+            ValueError,
+            "some cells of the sensitive column are none of its leaves",
         ),
         (
             {"privacy": LDiversity(column="x")},
