@@ -50,7 +50,7 @@ def analyze(formula: str, before: Table, after: Table) -> Analysis:
     check_formula(formula, before)
     frames = _frames(before, after)
     target = _target_of(formula, frames[0])
-    model = LINEAR if target is None else LOGISTIC
+    about = formula, LINEAR if target is None else LOGISTIC, target and target.words
     try:
         fits = [
             _fit(formula, frame, table.weights, target)
@@ -59,10 +59,10 @@ def analyze(formula: str, before: Table, after: Table) -> Analysis:
     except ValueError as error:
         raise ValueError(f"analysis={formula!r} cannot be fitted: {error}") from error
     except (np.linalg.LinAlgError, ZeroDivisionError, IndexError) as error:
-        return Analysis(formula, model, [], f"there are too few records for its terms ({error})")
+        return Analysis(*about, [], f"there are too few records for its terms ({error})")
     if any(isinstance(fit, str) for fit in fits):
-        return Analysis(formula, model, [], next(fit for fit in fits if isinstance(fit, str)))
-    return Analysis(formula, model, _compared(*fits))
+        return Analysis(*about, [], next(fit for fit in fits if isinstance(fit, str)))
+    return Analysis(*about, _compared(*fits))
 
 
 def check_formula(formula: Any, table: Table) -> None:
@@ -140,17 +140,37 @@ def _frames(before: Table, after: Table) -> list[Any]:
     return [pandas.DataFrame(frame) for frame in frames]
 
 
-def _target_of(formula: str, frame: Any) -> Any:
-    """The category or number whose probability a logistic regression explains, or None."""
+class Target(NamedTuple):
+    """One of two values of a column, whose probability a logistic regression explains."""
+
+    column: str
+    other: Any
+    value: Any
+
+    @property
+    def words(self) -> str:
+        value = self.value if isinstance(self.value, str) else f"{self.value:g}"
+        return f"the probability that {self.column} is {value}"
+
+    def shares(self, cells: Any) -> Floats:
+        """How far cells are this value, from 0 to 1: released means may lie in between."""
+        if hasattr(cells, "cat"):
+            return np.where(cells.isna(), np.nan, (cells == self.value).astype(np.float64))
+        values = cells.to_numpy(dtype=np.float64)
+        return np.clip((values - self.other) / (self.value - self.other), 0.0, 1.0)
+
+
+def _target_of(formula: str, frame: Any) -> Target | None:
+    """What a logistic regression explains; None if the column has other than two values."""
     name = _response_of(formula)
     if name is None:
         return None
-    if hasattr(frame[name], "cat"):
-        return max(frame[name].cat.categories)
-    return 1.0 if _different(frame[name].to_numpy()) == [0.0, 1.0] else None
+    cells = frame[name]
+    values = sorted(cells.cat.categories) if hasattr(cells, "cat") else _different(cells.to_numpy())
+    return Target(name, *values) if len(values) == 2 else None
 
 
-def _fit(formula: str, frame: Any, weights: Floats | None, target: Any) -> Any:
+def _fit(formula: str, frame: Any, weights: Floats | None, target: Target | None) -> Any:
     """The estimates and the ends of their intervals, by term; or why there are none."""
     from patsy import PatsyError
     from statsmodels.api import families
@@ -158,9 +178,7 @@ def _fit(formula: str, frame: Any, weights: Floats | None, target: Any) -> Any:
     from statsmodels.tools.sm_exceptions import PerfectSeparationError, PerfectSeparationWarning
 
     if target is not None:
-        name = str(_response_of(formula))
-        is_target = np.asarray(frame[name] == target, dtype=np.float64)
-        frame = frame.assign(**{name: np.where(frame[name].isna(), np.nan, is_target)})
+        frame = frame.assign(**{target.column: target.shares(frame[target.column])})
     w = np.ones(len(frame)) if weights is None else weights / weights.mean()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -47,7 +47,7 @@ from sk_microagg.report._columns import RoleNames, describe_columns
 from sk_microagg.report._method import TOTALS
 from sk_microagg.report._page import FRAME, environment
 from sk_microagg.report._recipe import software
-from sk_microagg.report._sections import Column, ReleaseFile
+from sk_microagg.report._sections import Column, Protection, ReleaseFile
 
 VERSION = 1
 
@@ -55,8 +55,8 @@ VERSION = 1
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 OF_MEANS = (
-    "Each row has the averages and most frequent values of a group of similar records: no row is "
-    "that of a person."
+    "In the anonymized columns, each row has the averages and most frequent values of a group of "
+    "similar records: these cells are not those of a person."
 )
 OF_INTERVALS = (
     "Each row has intervals and categories that cover a group of similar records: they are true of "
@@ -67,6 +67,9 @@ UNDERSTATED = (
     "original by the information loss. {deviations}Standard errors, and tests of whether groups "
     "differ, do not know what was averaged: they are too small."
 )
+# A number that only one member of a group has is hidden; the proof counts it as in these groups.
+SINGLES = ", with single values of a group counted as in these groups"
+
 COARSE = (
     "An interval is as wide as its group: use its ends, not its middle alone. Values within it are "
     "not known to be spread evenly."
@@ -201,6 +204,21 @@ class ReleaseCard:
         return FRAME.format(title=escape(self._document.title), page=escape(self.to_html()))
 
 
+def why_no_card(protection: Protection, *, is_series: bool) -> str:
+    """Say why a release has no card; "" if it may have one."""
+    if is_series:
+        return "A release of a series has no card: its rows are those of several years."
+    k, level, units = protection.k_requested, protection.k_achieved, protection.units_per_group
+    broken = [one.name for one in protection.constraints if one.holds is False]
+    if level < k:
+        broken.insert(0, f"k = {k:,} (a row is shared by {counted(level, 'record')})")
+    elif units is not None and units < k:
+        broken.insert(0, f"k = {k:,} (a group has records of {counted(units, 'unit')})")
+    if not broken:
+        return ""
+    return f"The release has no card, since it violates what a card promises: {in_a_list(broken)}."
+
+
 def make_card(
     estimator: Any,
     anonymized: TableLike,
@@ -304,8 +322,8 @@ def _gap_in_words(gap: float | None) -> str:
     if not np.isfinite(gap):
         return "nothing was proven"
     if gap <= 0:
-        return "proven: the optimum"
-    return f"proven: at most {rounded_percent(gap, 2, ROUND_CEILING)} above the optimum"
+        return f"proven: the optimum{SINGLES}"
+    return f"proven: at most {rounded_percent(gap, 2, ROUND_CEILING)} above the optimum{SINGLES}"
 
 
 def _guarantees(estimator: Any, roles: RoleNames, k: int) -> list[str]:

@@ -32,7 +32,7 @@ from sk_microagg.generalization._mixed_table import columns_at, names_of
 from sk_microagg.metrics._loss import certificate_of, certify, check_can_be_certified
 from sk_microagg.metrics._pairs import MixedPair, make_pair
 from sk_microagg.privacy._columns import RoleColumns
-from sk_microagg.report._card import ReleaseCard, make_card
+from sk_microagg.report._card import ReleaseCard, make_card, why_no_card
 from sk_microagg.report._columns import RoleNames
 from sk_microagg.report._facts import collect
 from sk_microagg.report._page import FRAME, render
@@ -76,8 +76,8 @@ class Report:
     document : ReportDocument
         The sections, of which the page was made.
 
-    card : ReleaseCard
-        The card of the release.
+    card : ReleaseCard or str
+        The card of the release, or why it cannot have one.
 
     See Also
     --------
@@ -95,7 +95,7 @@ class Report:
     5
     """
 
-    def __init__(self, page: str, document: ReportDocument, card: ReleaseCard) -> None:
+    def __init__(self, page: str, document: ReportDocument, card: ReleaseCard | str) -> None:
         self._page = page
         self._document = document
         self._card = card
@@ -129,7 +129,16 @@ class Report:
         card : ReleaseCard
             One page for those who will use the release. Of the original, it has two figures,
             rounded up to two digits: the information loss and the proven gap.
+
+        Raises
+        ------
+        ValueError
+            If the release violates what a card would promise: k records or people in each group,
+            or a constraint. Also for the release of a series, whose card would have to say how many
+            people were frozen.
         """
+        if isinstance(self._card, str):
+            raise ValueError(self._card)
         return self._card
 
     def save(self, path: FilePath, *, readers_of: FilePath | None = None) -> Path:
@@ -319,7 +328,7 @@ def make_report(
         random_state=random_state,
     )
     document = collect(X, release, estimator, pair, fitted, asked, given)
-    card = make_card(
+    card = why_no_card(document.protection, is_series=given["series"] is not None) or make_card(
         estimator,
         release,
         RoleNames.of_tables(given),

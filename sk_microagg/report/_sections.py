@@ -310,10 +310,14 @@ class Term:
 
 @dataclass(frozen=True)
 class Analysis:
-    """A regression before and after; `why_not` says why there is none."""
+    """A regression before and after; `why_not` says why there is none.
+
+    `target` says what a logistic regression explains.
+    """
 
     formula: str
     model: str
+    target: str | None
     terms: list[Term]
     why_not: str | None = None
 

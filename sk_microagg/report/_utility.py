@@ -61,7 +61,9 @@ def measure_utility(
         correlations([line.after for line in lines], w[1]),
     ]
     pairs = np.column_stack(np.triu_indices(len(lines), 1))
-    changes = np.nan_to_num(np.abs(both[1] - both[0])[pairs[:, 0], pairs[:, 1]])
+    # As in `correlation_change`, one that is not defined counts as 0.
+    before, after = (np.nan_to_num(each[pairs[:, 0], pairs[:, 1]]) for each in both)
+    changes = np.abs(after - before)
     correlations_first = pairs[np.argsort(-changes, kind="stable")[:MOST_PAIRS]]
     return Utility(
         propensity_ratio=propensity_ratio(pair, random),

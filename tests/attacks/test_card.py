@@ -9,7 +9,7 @@ import pytest
 from marks import in_one_case
 from sklearn.base import clone
 
-from sk_microagg import KAIM, MicroAggregator, TableAggregator
+from sk_microagg import KAIM, MicroAggregator, ReleaseSeries, TableAggregator
 from sk_microagg.metrics import Certificate
 from sk_microagg.privacy import Dominance, LDiversity, UnitShare
 from sk_microagg.release import ReleaseRequest, release_file
@@ -268,6 +268,39 @@ def test_whatever_a_user_names_is_text(name, tmp_path):
     ]
     assert len(re.findall(r"(?<!\\)\|", row)) == 5
     assert not any(re.search(r"(?<!\\)[<>*\[]", line.lstrip("- ")) for line in lines)
+
+
+@in_one_case(
+    ("what", "words"),
+    [
+        ("unit", "a group has records of 1 unit"),
+        ("rows", "a row is shared by 1 record"),
+        ("constraint", "diversity"),
+    ],
+)
+def test_a_release_that_breaks_a_promise_has_no_card(what, words):
+    X = np.repeat(np.arange(12.0), 5)[:, None] * [1.0, 1.0]
+    aggregator = MicroAggregator(5).fit(X)
+    released, about = X.copy(), {}
+    if what == "unit":
+        about = {"unit": np.repeat(np.arange(12), 5)}
+    elif what == "rows":
+        released[0] = -1.0
+    else:
+        aggregator = MicroAggregator(5, privacy=LDiversity(2))
+        aggregator.fit(X, sensitive=np.arange(60) % 2)
+        about = {"sensitive": np.repeat(np.arange(12), 5)}
+    report = make_report(aggregator, X, released, **about)
+    with pytest.raises(ValueError, match=f"^The release has no card, .*{words}"):
+        report.card()
+
+
+def test_a_series_has_no_card():
+    table = pd.DataFrame({"person": range(60), "age": np.repeat(np.arange(12.0), 5)})
+    series = ReleaseSeries(TableAggregator(5, unit="person"))
+    report = make_report(series, table, series.release(table))
+    with pytest.raises(ValueError, match="^A release of a series has no card"):
+        report.card()
 
 
 def test_names_of_files(tmp_path):

@@ -80,6 +80,19 @@ def test_two_values_are_explained_by_a_logistic_regression(kind):
         np.testing.assert_allclose([*triples(found.terms, side).values()], expected, rtol=1e-4)
 
 
+def test_released_means_between_two_numbers_are_shares():
+    """Of 1 and 2, a released mean of 1.8 is a share of 0.8, and not another value."""
+    released = PEOPLE.assign(ill=np.clip(PEOPLE["ill"] * 0.9 + 0.05, 0, 1))
+    for low, high in ((0, 1), (1, 2)):
+        frames = [f.assign(ill=low + (high - low) * f["ill"]) for f in (PEOPLE, released)]
+        found = analyze("ill ~ age", *map(table_of, frames))
+        assert found.target == f"the probability that ill is {high}"
+        X = sm.add_constant(released[["age"]])
+        fit = sm.GLM(released["ill"], X, family=sm.families.Binomial()).fit()
+        estimates = [one.after.estimate for one in found.terms]
+        np.testing.assert_allclose(estimates, fit.params, rtol=1e-6)
+
+
 def test_weights_of_a_logistic_regression_count_rows_that_often():
     weights = RNG.integers(1, 4, len(PEOPLE)).astype(float)
     found = analyze("ill ~ age", *[table_of(PEOPLE, weights)] * 2)

@@ -11,6 +11,7 @@ from marks import in_one_case
 from numpy.random import RandomState
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
+from sk_microagg.metrics import correlation_change
 from sk_microagg.metrics._pairs import MixedPair, Pair, make_pair
 from sk_microagg.report import make_report, report_schema
 from sk_microagg.report._attacks import due_to_release, wilson, with_interval
@@ -75,6 +76,16 @@ def test_correlations_are_those_of_pairs_of_known_values(people):
     # Of large numbers, differences are correlated.
     shifted = [column + 1e9 for column in columns]
     np.testing.assert_allclose(correlations(shifted, np.ones(len(gaps))), found, atol=1e-5)
+
+
+def test_a_correlation_that_is_gone_is_the_largest_change(people):
+    table = people[["age", "income"]].assign(other=RNG.normal(size=len(people)))
+    released = table.assign(income=1.0)
+    found = measure_utility(make_pair(table, released), [*table], RandomState(0), None)
+    assert found.correlations[0].columns == ["age", "income"]
+    change = correlation_change(table, released)
+    assert found.largest_correlation_change == pytest.approx(change.largest)
+    assert found.mean_correlation_change == pytest.approx(change.mean)
 
 
 def test_small_categories_that_change_much_come_first():
