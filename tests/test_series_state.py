@@ -13,7 +13,8 @@ from sk_microagg import LDiversity, ReleaseSeries, TableAggregator
 from sk_microagg._series import load_state
 from sk_microagg._series._file import locked_state
 from sk_microagg.metrics import joint_anonymity
-from sk_microagg.privacy import UnitShare
+from sk_microagg.privacy import TCloseness, UnitShare
+from sk_microagg.tables import Hierarchy
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 
@@ -182,6 +183,33 @@ def test_a_constraint_is_named_with_all_parameters(tmp_path):
     series.release(people())
     series.aggregator.set_params(privacy=LDiversity(3))
     with pytest.raises(ValueError, match=r"privacy=\[LDiversity\(.*l=3.* must be .*l=2"):
+        series.release(people())
+
+
+def test_trees_of_equal_size_are_told_apart(tmp_path):
+    def made(first):
+        names = [f"D{i:03}" for i in range(60)]
+        tree = {"these": names[first : first + 30], "others": names[:first] + names[first + 30 :]}
+        return aggregator(privacy=TCloseness(0.9, Hierarchy.from_nested(tree)))
+
+    series = ReleaseSeries(made(0))
+    series.release(people())
+    series.save(tmp_path / "state")
+    again = ReleaseSeries.load(tmp_path / "state", made(0))
+    assert len(again.release(people())) == 60
+    other = ReleaseSeries.load(tmp_path / "state", made(1))
+    with pytest.raises(ValueError, match=r"^privacy=.* must be .*, as in earlier releases"):
+        other.release(people())
+
+
+def test_a_parameter_of_a_later_version_has_to_have_its_default():
+    series = ReleaseSeries(aggregator(privacy=LDiversity(2)))
+    series.release(people())
+    [constraint] = series._state.settings["privacy"]
+    del constraint["parameters"]["kind"]
+    assert len(series.release(people())) == 60
+    series.aggregator.set_params(privacy=LDiversity(2, kind="entropy"))
+    with pytest.raises(ValueError, match=r"^privacy="):
         series.release(people())
 
 

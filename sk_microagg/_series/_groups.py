@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from hashlib import sha256
+from inspect import signature
 from numbers import Integral
 from typing import Any
 
@@ -67,19 +70,39 @@ def settings_of(aggregator: Any, roles: TableRoles, options: Any) -> dict[str, A
 def _constraint_as_setting(constraint: Any) -> dict[str, Any]:
     """The class and all parameters, whatever scikit-learn prints and whatever defaults are."""
     parameters = constraint.get_params().items()
+    defaults = signature(type(constraint)).parameters
     return {
         "class": type(constraint).__name__,
         "parameters": {name: _plain(value) for name, value in parameters},
+        "usual": {name: _plain(defaults[name].default) for name, _ in parameters},
     }
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON gives back as it is, or a text for it."""
+    """A value that JSON gives back as it is, or the class and a digest of what an object holds."""
     value = value.item() if isinstance(value, np.generic) else value
     try:
         return json.loads(json.dumps(value))
     except TypeError:
-        return repr(value)
+        content = json.dumps(_content(value))
+        return f"{type(value).__name__} {sha256(content.encode()).hexdigest()[:32]}"
+
+
+def _content(value: Any) -> Any:
+    """What an object holds, whatever it prints: the same in another process."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic | np.ndarray):
+        return _content(value.tolist())
+    if isinstance(value, Mapping):
+        return [[_content(key), _content(each)] for key, each in value.items()]
+    if isinstance(value, set | frozenset):
+        return sorted(json.dumps(_content(each)) for each in value)
+    if isinstance(value, list | tuple):
+        return [_content(each) for each in value]
+    if hasattr(value, "__qualname__"):  # a class or a function
+        return f"{value.__module__}.{value.__qualname__}"
+    return [type(value).__qualname__, _content(vars(value)) if hasattr(value, "__dict__") else ""]
 
 
 def group_people(

@@ -55,6 +55,26 @@ class SeriesRelease(NamedTuple):
         return self.are_followed & ~self.are_hidden & (self.places >= 0)
 
 
+def _demands(constraints: list[dict[str, Any]]) -> list[tuple[Any, Any]]:
+    return [(one["class"], one["parameters"]) for one in constraints]
+
+
+def _without_new_parameters(
+    now: list[dict[str, Any]], before: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Constraints without parameters that they did not have yet, and that have their defaults."""
+    found = []
+    for place, one in enumerate(now):
+        known = before[place]["parameters"] if place < len(before) else {}
+        parameters = {
+            name: value
+            for name, value in one["parameters"].items()
+            if name in known or value != one["usual"][name]
+        }
+        found.append({**one, "parameters": parameters})
+    return found
+
+
 @dataclass(frozen=True)
 class SeriesState:
     """People by keyed hashes, their groups, what each group is released as, and their last rows.
@@ -100,8 +120,13 @@ class SeriesState:
 
     def changed_setting(self, settings: Mapping[str, Any]) -> str | None:
         """The first setting that is not as in the releases before; None if there is none."""
-        pairs = self.settings.items()
-        return next((name for name, before in pairs if settings[name] != before), None)
+        for name, before in self.settings.items():
+            now = settings[name]
+            if name == "privacy":
+                before, now = map(_demands, (before, _without_new_parameters(now, before)))
+            if now != before:
+                return name
+        return None
 
     def advance(
         self, today: Today, group: Group, violates: Violates, *, erase: Iterable[Any] = ()

@@ -299,7 +299,7 @@ def test_a_series_has_no_card():
     table = pd.DataFrame({"person": range(60), "age": np.repeat(np.arange(12.0), 5)})
     series = ReleaseSeries(TableAggregator(5, unit="person"))
     report = make_report(series, table, series.release(table))
-    with pytest.raises(ValueError, match="^A release of a series has no card"):
+    with pytest.raises(ValueError, match=r"^A release of a series has no card"):
         report.card()
 
 
