@@ -27,6 +27,7 @@ from sk_microagg._utils._validation import (
     check_k,
     check_option,
     check_partition,
+    check_ranges,
     check_records,
     own_copy,
 )
@@ -125,6 +126,7 @@ def microaggregate(
     array([1, 1, 0, 0, 1])
     """
     X = check_records(X)
+    check_ranges(X)
     k = check_k(k, len(X))
     rules = Rules.of_table(len(X), k, privacy, sensitive, unit)
     method = Method(k, make_builder(builder), make_refiner(refiner))

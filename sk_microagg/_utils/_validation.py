@@ -198,12 +198,18 @@ def _refuse_large(X: Floats, name: str, labels: Collection[Any]) -> None:
 def check_range(values: Floats, words: str) -> None:
     """Raise an error if values differ, but so little that their squared distances underflow."""
     known = values[~np.isnan(values)]
-    if len(known) and 0 < (width := float(known.max()) - float(known.min())) < SMALLEST_RANGE:
+    if len(known) and 0 < float(known.max()) - float(known.min()) < SMALLEST_RANGE:
         raise ValueError(
-            f"{words} holds numbers that differ by {width:.0e}, so little that squared distances "
-            f"underflow: the largest and the smallest must differ by at least {SMALLEST_RANGE:g}. "
-            "Multiply them by a power of ten."
+            f"{words} holds numbers that differ so little that squared distances underflow: the "
+            f"largest and the smallest must differ by at least {SMALLEST_RANGE:g}. Multiply them "
+            "by a power of ten."
         )
+
+
+def check_ranges(X: Floats) -> None:
+    """Raise an error if the squared distances of a column of records underflow."""
+    for number, column in enumerate(X.T):
+        check_range(column, f"Column {number} of X")
 
 
 def without_mask(X: Any) -> Any:

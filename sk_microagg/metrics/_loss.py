@@ -28,6 +28,7 @@ from sk_microagg._utils._validation import (
     check_n_jobs,
     check_number,
     check_partition,
+    check_ranges,
     check_records,
     check_verbose,
 )
@@ -88,6 +89,7 @@ def information_loss(X: TableLike, labels: ArrayLike) -> float:
     0.0385
     """
     X = check_records(X)
+    check_ranges(X)
     return loss_share(sse(X, labels), total_sum_of_squares(X))
 
 
