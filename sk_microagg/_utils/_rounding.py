@@ -25,6 +25,9 @@ POWERS_OF_10: Floats = 10.0 ** np.arange(-320, 301, dtype=np.float64)
 # members of their groups share.
 MOST_SPREADS = 4.0
 
+# A value that a larger share of the records has says nothing of the gaps between the others.
+LARGE_SHARE = 0.05
+
 GAP = "the gap between its values"
 SPREAD = "half of the spread within groups"
 
@@ -100,6 +103,20 @@ def finest_step(values: Floats, spread: float, lengths: Floats = POWERS_OF_10) -
     different, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     if len(different) < 2 or not spread > 0.0:
         return 0.0, ""
+    place, reason = _place_of_step(different, counts, spread, lengths)
+    # Of many zeros, the gap is that to the smallest other value, whatever gaps the others have.
+    is_heap = counts > LARGE_SHARE * counts.sum()
+    others = counts[~is_heap]
+    if is_heap.any() and len(others) > 1 and others.sum() > LARGE_SHARE * counts.sum():
+        of_others = _place_of_step(different[~is_heap], others, spread, lengths)
+        place, reason = max((place, reason), of_others)
+    return float(lengths[place]), reason
+
+
+def _place_of_step(
+    different: Floats, counts: Labels, spread: float, lengths: Floats
+) -> tuple[int, str]:
+    """The place of the step among lengths, given different values and how often each occurs."""
     gaps = np.diff(different)
     larger = np.maximum(np.append(gaps[:1], gaps), np.append(gaps, gaps[-1:]))
     gap = float(f"{np.median(np.repeat(larger, counts)):.0e}")
@@ -113,7 +130,7 @@ def finest_step(values: Floats, spread: float, lengths: Floats = POWERS_OF_10) -
             place, reason = below_half, SPREAD
     while place > 0 and lengths[place] > MOST_SPREADS * spread:
         place -= 1
-    return float(lengths[place]), reason
+    return place, reason
 
 
 def rounding_of_numbers(values: Floats, own: int | None, spread: float) -> Rounding:

@@ -86,6 +86,24 @@ def test_columns_that_determine_each_other_are_several_sums_of_the_same_people()
     assert tried("auto") > 0.3
 
 
+def test_many_zeros_do_not_hide_how_close_other_values_are():
+    """The gap of a zero is that to the smallest price, which one record has."""
+    rng = np.random.default_rng(0)
+    prices = np.sort(np.append(rng.lognormal(4, 1, 2_000).round(4), 0.0007))
+    n = 1_000
+    x = np.where(rng.random(n) < 0.6, 0.0, rng.choice(prices, n))
+    x[0] = prices[0]
+    table = pd.DataFrame({"x": x, "y": rng.normal(size=n)})
+    aggregator = TableAggregator(5)
+    release = aggregator.fit_transform(table)[["x"]].to_numpy()
+    # That all members of a group have zero is no secret: k-anonymity does not hide it.
+    has_zeros = np.bincount(aggregator.labels_, x == 0.0) > 0
+    rows = ~has_zeros[aggregator.labels_]
+    labels = np.unique(aggregator.labels_[rows], return_inverse=True)[1]
+    about = release[rows], steps_of([aggregator.rounding_["x"]]), labels, 5
+    assert share_guessed(prices[:, None], x[rows, None], *about) <= 0.05
+
+
 def test_whole_numbers_are_what_nothing_can_be_coarser_than():
     table, possible = draw("age")
     assert guessed(TableAggregator(5), table, possible, 5) <= 0.05
