@@ -1,18 +1,19 @@
 """The sample report and the sample card of the documentation, which conf.py writes."""
 
+import json
 from pathlib import Path
 
-from sk_microagg import TableAggregator
 from sk_microagg.datasets import load_visits
-from sk_microagg.report import Scenario, make_report
+from sk_microagg.release import ReleaseRequest, release_file
+from sk_microagg.release._release import Progress
 
 FOLDER = Path(__file__).parent / "_samples"
 
-SCENARIO = Scenario(
-    recipient="University of Bonn",
-    release_model="public",
-    threshold=0.09,
-    reasons={
+SCENARIO = {
+    "recipient": "University of Bonn",
+    "release_model": "public",
+    "threshold": 0.09,
+    "reasons": {
         "age": "neighbors know it",
         "sex": "neighbors know it",
         "town": "neighbors know it",
@@ -20,28 +21,31 @@ SCENARIO = Scenario(
         "diagnosis": "what the study is about",
         "id": "names patients",
     },
-    reviewed_by="data protection officer",
-    review_date="2027-06-30",
-)
+    "reviewed_by": "data protection officer",
+    "review_date": "2027-06-30",
+}
 
 
 def write_samples(folder=FOLDER, seconds=10.0):
-    """Write report and card of the made-up patients into a folder; return the report."""
+    """Write report and card of the made-up patients into a folder; return what the report says."""
     folder.mkdir(exist_ok=True)
-    visits = load_visits()
-    aggregator = TableAggregator(k=12, drop="id", sensitive="diagnosis")
-    release = aggregator.fit_transform(visits)
-    report = make_report(
-        aggregator,
-        visits,
-        release,
-        title="300 made-up patients",
-        source="visits.csv",
+    load_visits().to_csv(folder / "visits.csv", index=False)
+    request = ReleaseRequest(
+        folder / "visits.csv",
+        folder / "release.csv",
+        k=12,
+        drop=["id"],
+        sensitive=["diagnosis"],
+        shuffle=True,
         scenario=SCENARIO,
-        analysis="income ~ age + sex",
+        analysis=["income ~ age + sex"],
         certificate=seconds,
-        shuffled=True,  # It would be published in random order.
+        report=folder / "report.html",
+        card=folder / "card.html",
+        overwrite=True,
+        random_state=0,
     )
-    report.save(folder / "report.html")
-    report.card().save(folder / "card.html")
-    return report
+    release_file(request, progress=Progress())
+    as_document = {"report": folder / "report.json", "card": None, "certificate": None}
+    release_file(request.replace(**as_document), progress=Progress())
+    return json.loads((folder / "report.json").read_text(encoding="utf-8"))

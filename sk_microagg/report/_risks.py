@@ -119,7 +119,7 @@ def measure_unchanged(
         unique_by=[],
         n_combined=0,
         unique_with_release=None,
-        expected_re_identifications=None,
+        if_row_is_known=None,
         determined=determined_in_words(
             [(columns, names_in_x[name]) for columns, name in determined], shown_name
         ),
@@ -140,6 +140,6 @@ def measure_unchanged(
         ],
         "n_combined": found.n_combined,
         "unique_with_release": Share.of_records(found.unique_with_release, n_records),
-        "expected_re_identifications": Share.of(found.expected_matches),
+        "if_row_is_known": Share.of(found.expected_matches),
     }
     return Unchanged(**vars(facts) | measured), together

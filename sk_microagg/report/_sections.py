@@ -195,16 +195,16 @@ class Unchanged:
     unique_by: list[Combination]
     n_combined: int
     unique_with_release: Share | None
-    expected_re_identifications: Share | None
+    if_row_is_known: Share | None
     determined: list[str]
     assumed_unknown: list[str]
     homogeneous: list[str]
 
     def is_risk_larger(self, risk: float) -> bool:
         """Whether an intruder who also knows these columns achieves more than this risk."""
-        if self.unique_with_release is None or self.expected_re_identifications is None:
+        if self.unique_with_release is None or self.if_row_is_known is None:
             return False
-        is_larger = self.expected_re_identifications.value > (1 + 1e-9) * risk
+        is_larger = self.if_row_is_known.value > (1 + 1e-9) * risk
         return self.unique_with_release.value > 0 or is_larger
 
     @property

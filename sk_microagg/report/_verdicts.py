@@ -107,7 +107,7 @@ def _by_threshold(risk: Risk, scenario: ScenarioFacts) -> Verdict:
 def _by_unchanged(unchanged: Unchanged, protection: Protection) -> Iterator[str]:
     """What columns that are released unchanged undo."""
     alone, together = unchanged.unique, unchanged.unique_with_release
-    expected = unchanged.expected_re_identifications
+    expected = unchanged.if_row_is_known
     if alone is not None and together is not None and together.value > 0:
         if alone.value > 0:
             yield (

@@ -253,7 +253,7 @@ def test_columns_released_unchanged(made, capsys):
     for name in ("unique", "unique_with_release"):
         assert unchanged[name]["value"] == pytest.approx(found[name])
         assert f"{unchanged[name]['text']} are" in str(made.summary) or not found[name]
-    expected = unchanged["expected_re_identifications"]
+    expected = unchanged["if_row_is_known"]
     assert expected["value"] == pytest.approx(found["expected_matches"])
     words = f"re-identifies {expected['text']} of the records"
     assert words in " ".join(str(made.summary).split())
