@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from sk_microagg._utils._formatting import percent
+from sk_microagg._utils._statistics import n_people, take_units
 from sk_microagg._utils._tables import DATE, cells_of, column_names, columns_of, missing_cells
-from sk_microagg._utils._typing import Floats, Labels
+from sk_microagg._utils._typing import Array, Booleans, Floats, Labels
 from sk_microagg.metrics._pairs import check_names_match, names_in_frame
 from sk_microagg.plotting._common import Bars, Histogram, Note, Panel, numbers_of_dates
 from sk_microagg.tables._grid import ends_of_intervals
@@ -28,12 +29,14 @@ def compare_columns(
     feature_names: Sequence[str] | None = None,
     at_least: int = 1,
     categorical: Collection[int] = (),
+    units: Array | None = None,
     round_ends: bool = False,
 ) -> list[Panel]:
     """Count the values of each column of two tables; `categorical` are numbers of columns.
 
     With `at_least` above 1, every bin or bar of the original stands for at least that number of
-    records: bins and categories with fewer are merged. Bins then lie within the range of the release, and values outside are counted as its
+    people, or of records without `units`: bins and categories with fewer
+    are merged. Bins then lie within the range of the release, and values outside are counted as its
     minimum or maximum. With `round_ends`, bins begin and end at round numbers.
     """
     before, after = columns_of(X, "X"), columns_of(release, "release")
@@ -44,7 +47,7 @@ def compare_columns(
     names = column_names(X) if feature_names is None else [str(name) for name in feature_names]
     if len(names) != len(before):
         raise ValueError(f"feature_names={names!r} must be {len(before)} names, one per column.")
-    counter = _Comparison(at_least, round_ends)
+    counter = _Comparison(at_least, units, round_ends)
     return [
         counter.count_categories(*columns) if number in categorical else counter.compare(*columns)
         for number, columns in enumerate(zip(names, before, after, strict=True))
@@ -56,6 +59,7 @@ class _Comparison:
     """Counts values before and after, with settings as those of `compare_columns`."""
 
     at_least: int
+    units: Array | None
     round_ends: bool
 
     def compare(self, name: str, before: Any, after: Any) -> Panel:
@@ -93,8 +97,8 @@ class _Comparison:
             return Note(name, "all values are missing")
         # Not 1 less the known share: its rounding error could change the whole percents.
         missing = [(len(old) - len(values)) / len(old) for values in (known, low)]
-        n_missing = [int(np.count_nonzero(~np.isfinite(old))), round(missing[1] * len(old))]
-        n_known = [int(np.count_nonzero(np.isfinite(old))), len(low)]
+        n_missing = [_people_in(~np.isfinite(old), self.units), round(missing[1] * len(old))]
+        n_known = [_people_in(np.isfinite(old), self.units), len(low)]
         bounds = [self._bound(*pair) for pair in zip(n_missing, n_known, strict=True)]
         # If only a few values are missing, shares that do not add up to 1 would disclose how many.
         n_before, n_after = (
@@ -114,7 +118,9 @@ class _Comparison:
         bins = np.digitize(known, edges[1:-1])
         before = np.bincount(bins, minlength=len(edges) - 1)
         after = count_in_bins(low, high, edges, are_integers)
-        starts = _starts_of_runs(before, self.at_least)
+        starts = _starts_of_runs(
+            bins, len(before), self.at_least, take_units(self.units, np.isfinite(old))
+        )
         return Histogram(
             name,
             np.append(edges[starts], edges[-1]),
@@ -129,7 +135,7 @@ class _Comparison:
 
     def _bound(self, n_missing: int, n_known: int) -> str | None:
         """What to write instead of a share that stands for too few, or for all but too few."""
-        few = f"fewer than {self.at_least} records"
+        few = f"fewer than {self.at_least} {'records' if self.units is None else 'people'}"
         if 0 < n_missing < self.at_least:
             return few
         return f"all but {few}" if 0 < n_known < self.at_least else None
@@ -143,7 +149,7 @@ class _Comparison:
         labels, codes, counts = np.unique(
             np.array(old, dtype=object), return_inverse=True, return_counts=True
         )
-        shares = counts / len(old)
+        people, shares = n_people(codes, len(labels), self.units), counts / len(old)
         known, n_released = set(labels), Counter(new)
         nodes = [
             node for node, n in n_released.most_common() if node not in known and n >= self.at_least
@@ -151,12 +157,12 @@ class _Comparison:
         nodes = nodes[:MOST_NODES]
         most = MOST_BARS - len(nodes)
         by_share = np.argsort(-shares, kind="stable")
-        kept = [code for code in by_share if counts[code] >= self.at_least][:most]
-        n_others = int(np.count_nonzero(is_other := ~np.isin(codes, kept)))
+        kept = [code for code in by_share if people[code] >= self.at_least][:most]
+        n_others = _people_in(is_other := ~np.isin(codes, kept), self.units)
         # The number of a few others could be computed from the shares of the rest.
         while kept and 0 < n_others < self.at_least:
             kept.pop()
-            n_others = int(np.count_nonzero(is_other := ~np.isin(codes, kept)))
+            n_others = _people_in(is_other := ~np.isin(codes, kept), self.units)
         others = is_other.mean()
         shown = {labels[code]: shares[code] for code in kept} | dict.fromkeys(nodes, 0.0)
         released = Counter(
@@ -241,20 +247,33 @@ def _edges(low: float, high: float, n_values: int, are_integers: bool) -> Floats
     return np.linspace(low, high, n_bins + 1)
 
 
-def _starts_of_runs(counts: Labels, at_least: int) -> Labels:
-    """Starts of runs of bins that contain no record, or `at_least` of them."""
+def _starts_of_runs(bins: Labels, n_bins: int, at_least: int, units: Array | None) -> Labels:
+    """Starts of runs of bins with enough records, joined where these are of too few people."""
+    starts = _merge(bins, n_bins, at_least, None)
+    if units is None:
+        return starts
+    runs = np.searchsorted(starts, bins, side="right") - 1
+    return starts[_merge(runs, len(starts), at_least, units)]
+
+
+def _merge(bins: Labels, n_bins: int, at_least: int, units: Array | None) -> Labels:
+    """Starts of runs of bins that contain no record, or records of `at_least` people."""
 
     def is_open(start: int, stop: int) -> bool:
-        return bool(0 < counts[start:stop].sum() < at_least)
+        return 0 < _people_in((bins >= start) & (bins < stop), units) < at_least
 
     starts = [0]
-    for position in range(1, len(counts)):
+    for position in range(1, n_bins):
         if not is_open(starts[-1], position):
             starts.append(position)
     # A remainder at the end joins the runs before it.
-    while len(starts) > 1 and is_open(starts[-1], len(counts)):
+    while len(starts) > 1 and is_open(starts[-1], n_bins):
         starts.pop()
     return np.array(starts)
+
+
+def _people_in(rows: Booleans, units: Array | None) -> int:
+    return int(np.count_nonzero(rows)) if units is None else len(np.unique(units[rows]))
 
 
 def _labels(column: Any, missing_label: str) -> list[str]:
