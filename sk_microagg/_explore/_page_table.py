@@ -48,9 +48,8 @@ LONGEST_CELL = 200
 # Previews are computed on this many rows at most.
 N_SAMPLE = 5_000
 
-# If no row of the original is to be seen, categories are shown up to this many of a column: more of
-# them may name people, whatever the number of their rows.
-MOST_CATEGORIES = 20
+# Numbers with more different values are not drawn as categories if no cell is to be shown.
+MOST_BINS = 2
 
 # Fewer values are hardly names, even if the table is small.
 FEWEST_NAMES = 6
@@ -95,8 +94,9 @@ def _describe_column(table: Table, name: str, rows: np.ndarray, shows_rows: bool
     share = 1 - n_known / n_records
     n_distinct = count_distinct(known)[0]
     seem_names = names_people(n_distinct, n_known)
-    has_many = seem_names or n_distinct > MOST_CATEGORIES
-    hides_values = not shows_rows and has_many and column.kind != "boolean"
+    # A category is a cell, and numbers can be declared to be categories.
+    may_be_cells = column.kind in ("category", "ordinal") or n_distinct > MOST_BINS
+    hides_values = not shows_rows and may_be_cells
     role = _suggested_role(column, problem, n_distinct, n_known)
     return {
         "name": name,

@@ -1,11 +1,12 @@
 """Strata: parts of a table that no group crosses."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
 
-from sk_microagg._utils._places import check_cells
+from sk_microagg._utils._places import check_cells, found_in
 from sk_microagg._utils._tables import cells_of, is_null
 from sk_microagg._utils._typing import Array, Labels, RandomState
 from sk_microagg._utils._validation import seeds_of_parts
@@ -42,12 +43,22 @@ class StratumNames:
         )
         return np.array([self._number_of[key] for key in keys], dtype=np.intp)
 
-    def check_sizes(self, sizes: Iterable[int], k: int) -> None:
-        """Raise an error if a stratum has fewer than `k` records."""
-        if min(sizes) < k:
-            raise ValueError(
-                f"strata: every stratum must have at least k={k} records. Merge smaller ones with "
-                "others."
+    def check_sizes(self, sizes: Iterable[int], k: int, numbers: Labels | None = None) -> None:
+        """Raise an error if a stratum has fewer than `k` records; `numbers` are those of records.
+
+        Without them, it is not known where these records are.
+        """
+        is_small = np.array([size < k for size in sizes], dtype=bool)
+        with found_in(None) if numbers is None else nullcontext():
+            check_cells(
+                is_small if numbers is None else is_small[numbers],
+                "strata",
+                (
+                    f"is in a stratum of fewer than k={k} records",
+                    f"are in strata of fewer than k={k} records",
+                ),
+                noun="record",
+                advice="Merge smaller strata with others.",
             )
 
     def check_figures(self, rule: Rule, figures: Array) -> None:
@@ -98,7 +109,7 @@ class Strata:
         """
         self._columns.warn_of_similar_texts()
         sizes = np.bincount(self.numbers)
-        self.names.check_sizes(sizes, k)
+        self.names.check_sizes(sizes, k, self.numbers)
         for rule in rules.rules:
             self.names.check_figures(rule, rule.figures(self.numbers))
 

@@ -178,7 +178,7 @@ def test_impossible_points_of_the_curve_are_explained(explored, numbers):
     page = explored(numbers)
     points = page.run("curve", {"id": "drop", "class": "stratum"})["points"]
     assert [point["k"] for point in points if "error" not in point] == [2, 3, 5, 10, 20]
-    assert "must have at least k=50" in points[-1]["error"]
+    assert "are in strata of fewer than k=50 records" in points[-1]["error"]
 
 
 @pytest.mark.slow

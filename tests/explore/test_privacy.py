@@ -126,7 +126,7 @@ def test_errors_quote_no_stratum_and_no_leaf(explored, table, rows, tmp_path):
     roles = {"odd": "drop", "town": "stratum", "illness": "sensitive"}
     page = explored(table, "--no-preview")
     points = page.run("curve", roles)["points"]
-    assert "must have at least k=2" in points[0]["error"]
+    assert "in strata of fewer than k=2 records" in points[0]["error"]
     assert secrets_in(points, rows) == set()
     with pytest.raises(RequestError, match="violates") as error:
         page.run("preview", roles | {"region": "stratum", "town": "drop"}, k=5, l=31)
@@ -142,7 +142,7 @@ def test_errors_quote_no_stratum_and_no_leaf(explored, table, rows, tmp_path):
 def test_errors_of_a_sample_quote_no_stratum(explored, table, rows, monkeypatch):
     monkeypatch.setattr(_page_table, "N_SAMPLE", N - 1)
     page = explored(table, "--no-preview")
-    with pytest.raises(RequestError, match=r"59 rows .* stratum") as error:
+    with pytest.raises(RequestError, match=r"59 rows .* in strata of fewer") as error:
         page.run("preview", {"odd": "drop", "town": "stratum"})
     assert secrets_in(error.value.in_words(PAGE), rows) == set()
 
@@ -185,9 +185,8 @@ def test_names_of_people_with_several_rows(explored, write_rows, tmp_path, n_row
             page.run("preview", {"patient": "quasi_identifier"}, {"patient": kind})
         sent.append(error.value.in_words(PAGE))
     assert "Anna" not in json.dumps([sent, page.messages])
-    # Categories of which there are few are shown.
     answers = page.run("preview", {"patient": "drop"}, {"answer": "category"})["columns"][-1]
-    assert answers["distribution"]["type"] == "bars"
+    assert answers["distribution"]["type"] == "note"
     # If rows are shown, so are names.
     assert "Anna" in json.dumps(explored(path).description["columns"])
 

@@ -333,8 +333,8 @@ def test_the_model_holds_the_names_of_strata_and_nothing_else(X, tmp_path):
         (
             {"k": 4},
             {"strata": "few"},
-            r"^strata: every stratum must have at least k=4 records\. Merge smaller ones with "
-            r"others\.$",
+            r"^strata: some records are in strata of fewer than k=4 records\. Merge smaller strata "
+            r"with others\.$",
         ),
         (
             {"k": 4},
