@@ -14,6 +14,7 @@ from warnings import warn
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator as _BaseEstimator
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
@@ -52,6 +53,7 @@ NOT_OF_THE_RELEASE = (
     "sse_",
     "column_losses_",
     "generalization_loss_",
+    "n_iter_",
 )
 
 __version__ = version("sk-microagg")
@@ -129,9 +131,15 @@ class ReleaseOnlyMixin:
         """
         check_is_fitted(self)
         stripped = copy(self)
+        if not has_cells(self):
+            return stripped
         stripped._round()
         for name in NOT_OF_THE_RELEASE:
             vars(stripped).pop(name, None)
+        for name in ("builder_", "refiner_"):  # A search leaves its trace of exact losses in them.
+            method = vars(stripped).pop(name, None)
+            if method is None or hasattr(method, "get_params"):
+                setattr(stripped, name, method if method is None else clone(method))
         return stripped
 
     def _round(self) -> None:

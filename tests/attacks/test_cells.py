@@ -66,7 +66,10 @@ def table(X):
     return pd.DataFrame(X, columns=["age", "rating"]).assign(sex=np.where(X[:, 1] > 2, "f", "m"))
 
 
-MODELS = {"numbers": (MicroAggregator(k=5), lambda X: X), "table": (TableAggregator(k=5), table)}
+MODELS = {
+    "numbers": (MicroAggregator(k=5, refiner="annealing"), lambda X: X),
+    "table": (TableAggregator(k=5, refiner="annealing"), table),
+}
 
 
 @pytest.mark.slow
@@ -75,6 +78,7 @@ def test_a_model_without_cells_tells_its_release_and_nothing_else(estimator, mak
     X = make(people(200, AGES, RATINGS))
     fitted = clone(estimator)
     release = fitted.fit_transform(X)
+    assert len(fitted.refiner_.trace_) > 0
     stripped = pickle.loads(pickle.dumps(fitted.release_only()))
     rounded = (
         fitted.centroids_ if estimator is not MODELS["numbers"][0] else fitted.centroids_.round()
@@ -93,7 +97,11 @@ def test_a_model_without_cells_tells_its_release_and_nothing_else(estimator, mak
             method(X)
     kept = {name for name in vars(stripped) if not name.endswith("_")} - {*fitted.get_params()}
     assert kept <= {"_names", "_released", "_sk_microagg_version", "_table_roles"}
-    assert not {"weights_", "scaler_"} & {*vars(stripped)}
+    assert not {"weights_", "scaler_", "n_iter_"} & {*vars(stripped)}
+    assert not hasattr(stripped.refiner_, "trace_")
+    # A copy of the copy is the same.
+    again = stripped.release_only()
+    pd.testing.assert_frame_equal(pd.DataFrame(again.centroids_), pd.DataFrame(rounded))
     make_report(stripped, X, release).save(tmp_path / "report.html")
     # The model itself is as it was, and the copy can be fitted again.
     fitted.transform(X[:3])
