@@ -6,7 +6,9 @@ random, or visits, which are much alike. The second table has t-closeness on Cen
 quasi-identifiers and with all others: t-closeness first, which is algorithm 3 of Soria-Comas et al.
 (2015), the default refiner, and annealing. The third table has dominance and p percent on
 Tarragona: groups of MDAV that violate them are merged with the nearest ones until none is left, in
-comparison with the default. Each cell runs in a separate process on one thread.
+comparison with the default. The fourth table merges nearly all groups of one block under
+l-diversity: by adding the counts of merged groups, and by looking at all of their members again, as
+is done for constraints that are not counted. Each cell runs in a separate process on one thread.
 Examples::
 
     python benchmarks/constraints.py --json constraints.json
@@ -15,6 +17,7 @@ Examples::
 
 import argparse
 import json
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -23,9 +26,10 @@ from _measure import cap_memory, machine_facts, measure, run_alone
 
 from sk_microagg import MicroAggregator
 from sk_microagg.builders import MDAV
+from sk_microagg.builders._merging import merge_until_met
 from sk_microagg.datasets import fetch_census, fetch_tarragona
 from sk_microagg.metrics import closeness, diversity, information_loss, units_per_group
-from sk_microagg.privacy import Dominance, LDiversity, PPercent, TCloseness
+from sk_microagg.privacy import Dominance, LDiversity, PPercent, Rules, TCloseness
 from sk_microagg.refiners import Annealing
 
 K = 5
@@ -47,6 +51,16 @@ METHODS = ["t-closeness first", "default", "annealing"]
 
 BUSINESS = {"dominance": Dominance(0.5), "p percent": PPercent(10)}
 BUSINESS_COLUMNS = ["FIXED.ASSETS", "PAID.UP.CAPITAL", "SALES"]
+
+
+# Records in one block, and how many of 100 values, some of them rare, each of its groups needs.
+MERGING = [(25_000, 90), (100_000, 95)]
+
+
+class Recounted(LDiversity):
+    """l-diversity whose groups are looked at as a whole after each merge."""
+
+    needs = "records"
 
 
 def make_table(data, n, d, seed):
@@ -82,6 +96,43 @@ def measure_cost(cell):
     aggregator = MicroAggregator(K, privacy=privacy)
     _, measured = measure(lambda: aggregator.fit(X, **given), most_runs=1)
     return measured | described(aggregator, check(aggregator.labels_))
+
+
+def measure_merging(cell):
+    """Merge the groups of MDAV under l-diversity, in both ways, in this process."""
+    rng = np.random.default_rng(cell["seed"])
+    X, values = rng.normal(size=(cell["n"], 4)), (100 * rng.random(cell["n"]) ** 0.5).astype(int)
+    built = MDAV().build(X, K)
+    found = {}
+    for name, constraint in (("counted", LDiversity(cell["l"])), ("again", Recounted(cell["l"]))):
+        rules = Rules.of_table(len(X), K, constraint, values)
+        labels, measured = measure(partial(merge_until_met, X, built, rules), most_runs=1)
+        found[name] = labels, measured["cpu_seconds"]
+    return {
+        "counted_seconds": found["counted"][1],
+        "again_seconds": found["again"][1],
+        "n_built": int(built.max() + 1),
+        "n_groups": int(found["counted"][0].max() + 1),
+        "is_met": bool(np.array_equal(found["counted"][0], found["again"][0])),
+    }
+
+
+def run_merging(arguments):
+    """Measure and print how long merging takes; return the cells as dicts."""
+    print(f"\nMerging, k = {K}, l-diversity: seconds of the processor")
+    print(f"{'records':>8}{'l':>4}{'built':>8}{'left':>7}{'counted':>9}{'again':>8}{'ratio':>8}")
+    cells = []
+    for n, l in MERGING:  # noqa: E741
+        cell = {"table": "merging", "n": n, "l": l, "seed": arguments.seed}
+        cell |= run_alone(__file__, cell, arguments.limit)
+        cells.append(cell)
+        if "error" in cell:
+            print(f"{n:>8}{l:>4}  {cell['error']}", flush=True)
+            continue
+        counted, again = cell["counted_seconds"], cell["again_seconds"]
+        line = f"{n:>8}{l:>4}{cell['n_built']:>8}{cell['n_groups']:>7}{counted:>9.2f}{again:>8.2f}"
+        print(f"{line}{counted / again:>8.2f}{verdict(cell)}", flush=True)
+    return cells
 
 
 def measure_census(cell):
@@ -302,6 +353,7 @@ def main():
     if arguments.cell:
         cap_memory()
         kinds = {"cost": measure_cost, "census": measure_census, "business": measure_business}
+        kinds["merging"] = measure_merging
         print(json.dumps(kinds[arguments.cell["table"]](arguments.cell)))
         return
     facts = machine_facts()
@@ -309,6 +361,7 @@ def main():
     results = {"machine": facts, "business": run_business(arguments)}
     if not arguments.only_business:
         results |= {"costs": run_costs(arguments), "census": run_census(arguments)}
+        results["merging"] = run_merging(arguments)
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -69,6 +69,13 @@ def test_a_script_measures_its_cells(script, function, cell):
     assert measured.get("smallest_group", cell["k"]) >= cell["k"]
 
 
+@pytest.mark.slow
+def test_constraints_benchmark_merges_in_two_ways():
+    measured = constraints.measure_merging({"n": 1000, "l": 60, "seed": 0})
+    assert measured["is_met"]
+    assert measured["n_groups"] < measured["n_built"] / 5
+
+
 def test_how_long_measures_the_default_and_a_bound():
     (default,) = how_long.measure_table("visits", 5, limits=[], prove=0.05)
     assert 0 < default["bound_percent"] <= default["loss_percent"] < 100
