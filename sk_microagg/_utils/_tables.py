@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from sk_microagg._utils._deadline import warn_user
-from sk_microagg._utils._typing import Booleans, Series
+from sk_microagg._utils._typing import Array, Booleans, Series
 
 DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
@@ -257,6 +257,20 @@ def folded(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(text.casefold().split())
+
+
+def exact_kind_of(column: Any, known: Array) -> str:
+    """The kind of a column of any container, given its known cells: one that `kind_of` returns.
+
+    Those of durations and times of day are told apart, as they have no intervals, and categories
+    with an order are categories.
+    """
+    if is_categorical(column):
+        return "category"
+    found = kind_of_cells(known)
+    if found in ("duration", "time"):
+        return found
+    return "category" if found == "period" else KIND_IN_TABLES.get(found, found)
 
 
 def kind_of(column: Series) -> str:

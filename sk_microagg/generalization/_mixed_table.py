@@ -14,11 +14,10 @@ from sk_microagg._utils._tables import (
     as_table,
     cells_of,
     columns_of,
+    exact_kind_of,
     has_numbers,
     has_type_of_dates,
-    is_categorical,
     is_frame,
-    kind_of_cells,
     missing_cells,
     warn_of_similar_values,
 )
@@ -62,11 +61,12 @@ class MixedTable:
         columns = columns_of(X if is_frame(X) else checked, "X")
         for name, column in zip(self.names, columns, strict=True):
             _check_cells(column, f"Column {name!r} of X")
-        self._are_categories = [is_categorical(column) for column in columns]
         self.missing = np.column_stack([missing_cells(column) for column in columns])
+        known = [_known_cells(*each) for each in zip(columns, self.missing.T, strict=True)]
+        self.kinds = [exact_kind_of(*each) for each in zip(columns, known, strict=True)]
         self.known = [
-            _known_values(column, missing)
-            for column, missing in zip(columns, self.missing.T, strict=True)
+            cells.astype(np.float64 if kind == "number" else object)
+            for cells, kind in zip(known, self.kinds, strict=True)
         ]
 
     def warn_of_similar_values(self) -> None:
@@ -93,12 +93,8 @@ class MixedTable:
             if name not in self.names:
                 raise ValueError(f"hierarchies names {name!r}; the columns are {self.names}.")
         return [
-            read_hierarchy(name, given[name])
-            if name in given
-            else _default_hierarchy(name, values, is_category)
-            for name, values, is_category in zip(
-                self.names, self.known, self._are_categories, strict=True
-            )
+            read_hierarchy(name, given[name]) if name in given else _default_hierarchy(name, kind)
+            for name, kind in zip(self.names, self.kinds, strict=True)
         ]
 
     def domains(
@@ -143,19 +139,15 @@ def _check_cells(column: Any, name: str) -> None:
             )
 
 
-def _known_values(column: Any, missing: Booleans) -> Array:
+def _known_cells(column: Any, missing: Booleans) -> Array:
     if has_numbers(column):
-        values = np.asarray(column)[~missing]
-    else:
-        values = np.empty(len(missing), dtype=object)
-        values[:] = cells_of(column)
-        values = values[~missing]
-    is_number = not is_categorical(column) and kind_of_cells(values) == "number"
-    return values.astype(np.float64 if is_number else object)
+        return np.asarray(column)[~missing]
+    cells = np.empty(len(missing), dtype=object)
+    cells[:] = cells_of(column)
+    return cells[~missing]
 
 
-def _default_hierarchy(name: Hashable, values: Any, is_category: bool) -> Hierarchy:
-    kind = "category" if is_category else kind_of_cells(values)
+def _default_hierarchy(name: Hashable, kind: str) -> Hierarchy:
     if kind in ("number", "date"):
         return Hierarchy.intervals()
     if kind in ("duration", "time"):

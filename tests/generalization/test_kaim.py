@@ -1,6 +1,8 @@
 """KAIM as users see it: the release, its attributes, new records."""
 
 import re
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,8 @@ from hypothesis import strategies as st
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 
-from sk_microagg import KAIM
+from sk_microagg import KAIM, TableAggregator
+from sk_microagg.generalization._mixed_table import MixedTable
 from sk_microagg.metrics import anonymity_level, generalization_loss
 from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
 from sk_microagg.tables import Hierarchy
@@ -288,3 +291,26 @@ def test_a_categorical_type_of_integers_is_a_category():
     table = pd.DataFrame({"code": pd.Categorical([1, 2, 3, 4] * 2), "age": range(8)})
     release = KAIM(4).fit_transform(table)
     assert {*release[:, 0]} <= {"1", "2", "3", "4", "*"}
+
+
+COLUMNS = {
+    "integers": [1, 2, 3, 4],
+    "floats": [0.5, 1.5, None, 4.0],
+    "decimals": [Decimal("1.5"), Decimal("2.5"), None, Decimal("4.5")],
+    "nullable": pd.array([1, 2, None, 4], dtype="Int64"),
+    "arrow": pd.array([1.5, 2.5, None, 4.0], dtype="float64[pyarrow]"),
+    "codes": [2**60, 2**60 + 1, 2**60, 2**60 + 1],
+    "typed categories": pd.Categorical([1, 2, 2, 1]),
+    "booleans": [True, False, None, True],
+    "mixed": ["1", 1, "1", 1],
+    "texts": ["a", None, "b", "a"],
+    "dates": pd.date_range("2024-01-01", periods=4),
+    "days": [date(2024, 1, day) for day in (1, 2, 3, 4)],
+}
+
+
+@in_one_case("name", COLUMNS)
+def test_kinds_are_those_of_table_aggregator(name):
+    table = pd.DataFrame({"x": pd.Series(COLUMNS[name])})
+    [kind] = MixedTable(table, None).kinds
+    assert kind == TableAggregator(2).fit(table).kinds_["x"]
