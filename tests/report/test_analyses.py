@@ -178,16 +178,18 @@ def test_overlap():
 
 @pytest.mark.slow
 def test_a_slope_that_is_known_is_shown_to_three_digits():
-    x = np.repeat(np.arange(60.0), 5)
-    frame = pd.DataFrame({"x": x, "y": 3 + 1.234 * x})
-    aggregator = MicroAggregator(k=5, refiner=None).set_output(transform="pandas")
+    x = np.arange(400.0)
+    frame = pd.DataFrame({"x": x, "y": 3 + 1.234 * x + RNG.normal(0, 1, len(x))})
+    aggregator = MicroAggregator(k=12, refiner=None).set_output(transform="pandas")
     release = aggregator.fit_transform(frame)
     report = make_report(aggregator, frame, release, analysis="y ~ x")
     slope = report.to_dict()["analyses"][0]["terms"][1]
     assert slope["term"] == "x"
-    for side in ("before", "after"):
+    for side, table in (("before", frame), ("after", release)):
         assert slope[side]["text"].startswith("1.23 [1.23, ")
         assert slope[side]["text"] in report.to_html()
+        assert slope[side]["estimate"] == pytest.approx(np.polyfit(table["x"], table["y"], 1)[0])
+    assert slope["before"]["estimate"] != slope["after"]["estimate"]
 
 
 @pytest.mark.slow
