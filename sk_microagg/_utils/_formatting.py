@@ -27,10 +27,6 @@ MOST_NAMES = 8
 # Numbers with more decimals than this are released as they are averaged.
 MOST_DECIMALS = 12
 
-# So many of the numbers of a column are looked at first, and a few are this share of them at most.
-SOME_NUMBERS = 1000
-FEW_NUMBERS = 0.01
-
 
 def percent(share: float, digits: int = 3) -> str:
     """A share in percent, with three significant digits from a thousandth on.
@@ -210,24 +206,6 @@ def decimals_of(numbers: Array) -> int | None:
     and differences of numbers of this size have it. If only a few numbers have very many, such as a
     quotient among measurements, those of the others count.
     """
-    import numpy as np
+    from sk_microagg._utils._decimals import Decimals
 
-    known = np.unique(numbers[np.isfinite(numbers)])
-    if not len(known):
-        return 0
-    # Some are often enough to see that all have many.
-    if len(known) > 2 * SOME_NUMBERS and decimals_of(known[:: len(known) // SOME_NUMBERS]) is None:
-        return None
-    wide, noise = known.astype(np.float64), 64 * np.spacing(np.abs(known).max())
-    of_most = None
-    for decimals in range(MOST_DECIMALS // (1 if known.dtype.itemsize > 4 else 2) + 1):
-        rounded = np.round(wide, decimals)
-        is_written = rounded.astype(known.dtype) == known
-        # Where steps are not far larger than noise, anything would pass for it.
-        if 10.0**-decimals > 1000 * noise:
-            is_written |= np.abs(rounded - wide) <= noise
-        if is_written.all():
-            return decimals
-        if of_most is None and is_written.mean() >= 1 - FEW_NUMBERS:
-            of_most = decimals
-    return of_most
+    return Decimals.of_part(numbers).fewest()

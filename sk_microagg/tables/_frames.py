@@ -17,11 +17,15 @@ NOT_IN_ARROW = ("Object", "Int128", "UInt128")
 NOTES_OF_TYPES = b"_PL_", b"ARROW:extension:"
 
 
+def import_pandas() -> Any:
+    return import_extra("pandas", "table", "A table of columns of any kind")
+
+
 class Frame:
     """A table as a pandas DataFrame, and the way back to the type that it came in."""
 
     def __init__(self, X: Any, estimator: Estimator = None) -> None:
-        self._pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        self._pandas = import_pandas()
         if hasattr(X, "iloc") and hasattr(X, "columns"):
             self.table, self.back = X, self._same_index
         elif hasattr(X, "get_columns"):
