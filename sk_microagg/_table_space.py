@@ -1,6 +1,6 @@
 """The space in which the records of a table are compared, by the parameters of an estimator."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_roles import as_names, check_decimals, check_one_role
 from sk_microagg._utils._target_scaler import target_weights
 from sk_microagg._utils._targets import check_target
-from sk_microagg._utils._typing import Array, DataFrame, Floats, TableLike
+from sk_microagg._utils._typing import Array, DataFrame, Floats, Series, TableLike
 from sk_microagg._utils._validation import check_dict, check_number
 from sk_microagg.generalization._mixed_table import read_hierarchy
 from sk_microagg.tables import Hierarchy, TableEncoder
@@ -26,7 +26,7 @@ def encode_table(
     estimator: Any, records: DataFrame, k: int, y: TableLike | None, units: Array | None = None
 ) -> tuple[TableEncoder, TableCoding, Floats]:
     """Learn the columns of a table; return its space, what is known of it, and it as numbers."""
-    treatments = treatments_for(estimator, records)
+    treatments = treatments_for(estimator, dict(records.items()))
     surveys = survey_table(records, treatments, units)
     coding = TableCoding.from_surveys(
         surveys, treatments, k, estimator.numbers, estimator.categories
@@ -41,12 +41,12 @@ def encode_table(
     return TableEncoder.from_coding(coding, numbers, weights, units, shares), coding, numbers
 
 
-def treatments_for(estimator: Any, table: DataFrame) -> dict[Any, Treatment]:
-    """How columns are treated, by the parameters of an estimator; `table` may be prototypes."""
-    names = list(table.columns)
+def treatments_for(estimator: Any, columns: Mapping[Any, Series]) -> dict[Any, Treatment]:
+    """How columns or their prototypes are treated, by the parameters of an estimator."""
+    names = [*columns]
     kinds = check_kinds(estimator, names)
     decimals = check_decimals(estimator.decimals, names, UNITS_OF_DATES)
-    return find_treatments(table, *kinds, decimals, estimator.numbers == "interval")
+    return find_treatments(columns, *kinds, decimals, estimator.numbers == "interval")
 
 
 def uses_target(estimator: Any) -> bool:

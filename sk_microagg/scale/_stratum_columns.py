@@ -26,7 +26,7 @@ from sk_microagg.privacy import Rules
 from sk_microagg.privacy._codes import GroupCounts
 from sk_microagg.privacy._rules import Rule
 from sk_microagg.privacy._strata import StratumNames, keys_of
-from sk_microagg.scale._survey import compute_merged
+from sk_microagg.scale._merging import compute_merged
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ has costs the same, and values that few people have are not to be known to a fit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array
@@ -17,7 +17,7 @@ from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg.tables._columns import Column, Survey, Treatment
 from sk_microagg.tables._frames import is_missing
 from sk_microagg.tables._hierarchy import Hierarchy
-from sk_microagg.tables._labels import ROOT, label_of
+from sk_microagg.tables._labels import label_of
 from sk_microagg.tables._values import factorize
 
 
@@ -30,13 +30,10 @@ class CategoryColumn(Column):
 
     kind = "category"
 
-    @classmethod
-    def from_survey(cls, survey: Survey, treatment: Treatment, k: int) -> Self:
-        column = cls()
-        column.name = survey.like.name
-        column.kind = treatment.kind if survey.n_known else "category"
-        column._fit(survey, k)
-        return column
+    def __init__(self, survey: Survey, treatment: Treatment, k: int) -> None:
+        self.name = survey.like.name
+        self.kind = treatment.kind if survey.n_known else "category"
+        self._fit(survey, k)
 
     def _fit(self, survey: Survey, k: int) -> None:
         """Choose the values with a coordinate, and make their rows."""

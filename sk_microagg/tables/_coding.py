@@ -17,9 +17,9 @@ from sk_microagg._utils._formatting import in_a_list
 from sk_microagg._utils._rounding import Rounding, Spread, about_finer
 from sk_microagg._utils._statistics import Members, without_single
 from sk_microagg._utils._tables import kind_of
-from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels
+from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg.tables._categories import CategoryColumn
-from sk_microagg.tables._columns import Column, Line, Survey, Treatment
+from sk_microagg.tables._columns import Column, Survey, Treatment
 from sk_microagg.tables._dates import DateColumn
 from sk_microagg.tables._forms import Averages, Form, MeanWeights, make_form
 from sk_microagg.tables._hierarchical import HierarchyColumn
@@ -38,21 +38,20 @@ KINDS: dict[str, type[Column]] = {
 
 
 def find_treatments(
-    table: DataFrame,
+    columns: Mapping[Any, Series],
     kinds: Mapping[Any, str],
     orders: Mapping[Any, Sequence[Any]],
     hierarchies: Mapping[Any, Any],
     decimals: Mapping[Any, Any],
     has_intervals: bool = False,
 ) -> dict[Any, Treatment]:
-    """How each column is treated; the table may consist of prototypes of its columns."""
+    """How each column is treated, given columns or their prototypes."""
     treatments = {}
-    for name in table.columns:
+    for name, column in columns.items():
         kind = kinds.get(name)
         if name in hierarchies or name in orders:
             kind = "hierarchy" if name in hierarchies else "ordinal"
         elif kind is None:
-            column = table[name]
             kind = kind_of(prototype_of(column) if column.dtype == object else column)
         treatments[name] = Treatment(
             kind, decimals.get(name, "auto"), orders.get(name), hierarchies.get(name), has_intervals
@@ -138,13 +137,14 @@ class TableCoding:
             averages.append(self.weight_form.averages(members.weights, members))
         return np.column_stack(averages)
 
+    def averaged(self, numbers: Floats) -> list[Floats]:
+        """The columns that are released as averages."""
+        forms = enumerate(self.forms.values())
+        return [numbers[:, place] for place, form in forms if isinstance(form, Averages)]
+
     def without_single(self, numbers: Floats, labels: Labels, units: Array | None) -> list[Floats]:
         """The columns that are released as averages, without the only known values of groups."""
-        return [
-            without_single(numbers[:, place], labels, units)
-            for place, form in enumerate(self.forms.values())
-            if isinstance(form, Averages)
-        ]
+        return [without_single(own, labels, units) for own in self.averaged(numbers)]
 
     def find_roundings(
         self, numbers: Sequence[Floats], spread: Spread, weight: Any
@@ -217,6 +217,10 @@ class ReleasedTable:
     def n_released(self) -> int:
         """Number of values in a released row as it travels."""
         return sum(width for width, _ in self.forms.values())
+
+    def empty(self) -> dict[Any, DataFrame]:
+        """The released columns without any cells."""
+        return self.cells(np.empty((0, self.n_released)))
 
     def cells(self, averages: Floats) -> dict[Any, DataFrame]:
         """By the name of each column, the released cells: a column, or one per share."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Survey:
 
     def as_categories(self) -> Values:
         """The values and how often they occur, also of numbers and dates that are all missing."""
-        if self.values is not None and self.n_known:
+        if self.values is not None and (self.n_known or self.facts is None):
             return self.values
         return Values(self.like.iloc[:0].reindex([0]), np.array([self.n_missing], dtype=np.intp))
 
@@ -78,8 +78,11 @@ class Survey:
 class Column:
     """A column of one kind."""
 
-    kind: ClassVar[str]
+    kind: str
     name: Any
+
+    def __init__(self, survey: Survey, treatment: Treatment, k: int = 1) -> None:
+        raise NotImplementedError
 
     @classmethod
     def survey(
@@ -135,9 +138,9 @@ class Column:
         return Survey(like, n_known, n_missing, facts, values, people, categories)
 
     @classmethod
-    def from_survey(cls, survey: Survey, treatment: Treatment, k: int) -> Self:
-        """Make the column from what all rows show; `k` people may know a value."""
-        raise NotImplementedError
+    def from_survey(cls, survey: Survey, treatment: Treatment, k: int = 1) -> Self:
+        """Make the column from what all rows show; a model may know what `k` people share."""
+        return cls(survey, treatment, k)
 
     def numbers(self, cells: Series) -> Floats:
         """The cells as numbers, from which their coordinates are computed; NaN where missing."""

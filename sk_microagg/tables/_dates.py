@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -97,30 +97,26 @@ class DateColumn(Line):
         facts = DateFacts.of_part(ticks[~missing], tick)
         return facts, cells if treatment.has_intervals else None
 
-    @classmethod
-    def from_survey(cls, survey: Survey, treatment: Treatment, k: int = 1) -> Self:
-        column, facts, unit = cls(), survey.facts, treatment.decimals
-        column.name = survey.like.name
+    def __init__(self, survey: Survey, treatment: Treatment, k: int = 1) -> None:
+        facts, unit = survey.facts, treatment.decimals
+        self.name = survey.like.name
         tick, own_step = facts.tick, facts.step
         wanted = UNITS_OF_DATES.get(unit) if tick else None
         if wanted is not None and wanted < tick:
             raise ValueError(
-                f"decimals={unit!r} for column {column.name!r} is a shorter unit than its type has."
+                f"decimals={unit!r} for column {self.name!r} is a shorter unit than its type has."
             )
-        column.step = wanted or own_step
+        self.step = wanted or own_step
         kind = getattr(survey.like.dtype, "pyarrow_dtype", None)
-        column._is_time_of_day = str(kind).startswith("time") and not str(kind).startswith(
-            "timest"
-        )
-        column._is_asked = wanted is not None or unit is None
+        self._is_time_of_day = str(kind).startswith("time") and not str(kind).startswith("timest")
+        self._is_asked = wanted is not None or unit is None
         # In steps: of which they are all multiples, and of which averages will be.
-        column._own = max(own_step // column.step, 1) if tick else 1
-        column._multiple, column._rest, column._reason = 1, 0, ""
+        self._own = max(own_step // self.step, 1) if tick else 1
+        self._multiple, self._rest, self._reason = 1, 0, ""
         # A round number near to large ones, from which differences are exact as floats.
-        column.origin = 0
-        if tick and facts.largest >= EXACT * column.step:
-            column.origin = facts.total // (survey.n_known * column.step * COARSE) * COARSE
-        return column
+        self.origin = 0
+        if tick and facts.largest >= EXACT * self.step:
+            self.origin = facts.total // (survey.n_known * self.step * COARSE) * COARSE
 
     @property
     def rounding(self) -> Rounding:

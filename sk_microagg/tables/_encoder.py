@@ -99,7 +99,7 @@ class TableEncoder:
         shares: bool = False,
     ) -> None:
         treatments = find_treatments(
-            table, dict(kinds), dict(orders), dict(hierarchies), dict(decimals)
+            dict(table.items()), dict(kinds), dict(orders), dict(hierarchies), dict(decimals)
         )
         surveys = survey_table(table, treatments, units)
         coding = TableCoding.from_surveys(surveys, treatments, k)

@@ -7,7 +7,7 @@ apart, the higher the node is that they have in common.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -38,15 +38,12 @@ class HierarchyColumn(CategoryColumn):
                 treatment.hierarchy.check_leaves(known, f"Column {cells.name!r}")
         return None, cells
 
-    @classmethod
-    def from_survey(cls, survey: Survey, treatment: Treatment, k: int) -> Self:
-        column = cls()
-        column.name = survey.like.name
+    def __init__(self, survey: Survey, treatment: Treatment, k: int) -> None:
+        self.name = survey.like.name
         known = survey.as_categories().known
-        domain = treatment.hierarchy._domain(known, f"Column {column.name!r}")
-        column._tree, column._losses = domain.tree, domain.loss
-        column._fit(survey, k)
-        return column
+        domain = treatment.hierarchy._domain(known, f"Column {self.name!r}")
+        self._tree, self._losses = domain.tree, domain.loss
+        self._fit(survey, k)
 
     def _fit(self, survey: Survey, k: int) -> None:
         super()._fit(survey, k)  # with rows that take no notice of the hierarchy
@@ -67,7 +64,7 @@ class HierarchyColumn(CategoryColumn):
         shared[-1] = self.has_missing
         self.rows = standardized(rows[:, np.flatnonzero(shared)], in_row)
 
-    def _people_below(self, rows: csr_array, survey: Survey, leaves: Labels, in_row: Floats) -> Any:
+    def _people_below(self, rows: csr_array, survey: Survey, leaves: Labels, in_row: Any) -> Any:
         """Number of people with a value below each node, given the rows of leaves."""
         people = survey.people
         if people is None:

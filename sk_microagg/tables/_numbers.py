@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -57,25 +57,21 @@ class NumberColumn(Line):
         facts = NumberFacts(decimals, known.min(initial=np.inf), known.max(initial=-np.inf))
         return facts, type(cells)(values, name=cells.name) if treatment.has_intervals else None
 
-    @classmethod
-    def from_survey(cls, survey: Survey, treatment: Treatment, k: int = 1) -> Self:
-        column, decimals = cls(), treatment.decimals
-        column.name = survey.like.name
+    def __init__(self, survey: Survey, treatment: Treatment, k: int = 1) -> None:
+        decimals = treatment.decimals
+        self.name = survey.like.name
         if decimals in UNITS_OF_DATES:
             raise ValueError(
-                f"decimals={decimals!r} for column {column.name!r} is a unit of dates, but the "
+                f"decimals={decimals!r} for column {self.name!r} is a unit of dates, but the "
                 "column holds numbers."
             )
-        check_range(
-            np.array([survey.facts.low, survey.facts.high]), f"Column {column.name!r} of X"
-        )
-        column.own_decimals = survey.facts.decimals.fewest()
+        check_range(np.array([survey.facts.low, survey.facts.high]), f"Column {self.name!r} of X")
+        self.own_decimals = survey.facts.decimals.fewest()
         if _cell_type(survey.like) is int and decimals != "auto":
             # Integers are rounded once: 5.45 is 5, and not 5.5 and then 6.
             decimals = 0 if decimals is None else min(decimals, 0)
-        column._asked = decimals
-        column.rounding = Rounding(column.own_decimals if decimals == "auto" else decimals)
-        return column
+        self._asked = decimals
+        self.rounding = Rounding(self.own_decimals if decimals == "auto" else decimals)
 
     def find_rounding(self, numbers: Floats, spread: float) -> None:
         auto = rounding_of_numbers(numbers, self.own_decimals, spread)

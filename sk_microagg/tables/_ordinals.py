@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -51,31 +51,28 @@ class OrdinalColumn(Line):
             )
         return None, cells
 
-    @classmethod
-    def from_survey(cls, survey: Survey, treatment: Treatment, k: int) -> Self:
-        column = cls()
-        column.name = survey.like.name
-        column._is_given = treatment.order is not None
-        column._is_sorted = treatment.order is None and survey.categories is None
+    def __init__(self, survey: Survey, treatment: Treatment, k: int) -> None:
+        self.name = survey.like.name
+        self._is_given = treatment.order is not None
+        self._is_sorted = treatment.order is None and survey.categories is None
         values = values_in_order(survey, treatment)
         known = survey.as_categories().known
         n_have = dict(zip(known, survey.n_people().tolist(), strict=True))
         n_rows = dict(zip(known, survey.as_categories().counts[:-1].tolist(), strict=True))
         counts = np.array([n_have.get(value, 0) for value in values], dtype=np.intp)
-        may_be_known = (counts == 0) | (counts >= k) | column._is_given
-        column.ranks = np.flatnonzero(may_be_known).astype(np.float64)
-        column.order = [values[rank] for rank in np.flatnonzero(may_be_known)]
-        column._rank_of = dict(zip(column.order, column.ranks.tolist(), strict=True))
-        ends = np.array([-1.0, *column.ranks, len(values)])
-        column._between = (ends[:-1] + ends[1:]) / 2
+        may_be_known = (counts == 0) | (counts >= k) | self._is_given
+        self.ranks = np.flatnonzero(may_be_known).astype(np.float64)
+        self.order = [values[rank] for rank in np.flatnonzero(may_be_known)]
+        self._rank_of = dict(zip(self.order, self.ranks.tolist(), strict=True))
+        ends = np.array([-1.0, *self.ranks, len(values)])
+        self._between = (ends[:-1] + ends[1:]) / 2
         # Its type may list them although no group is released as one.
         may_be_empty = survey.categories is not None and survey.like.dtype.ordered
-        column._listed = {
+        self._listed = {
             value
-            for value in column.order
+            for value in self.order
             if n_rows.get(value, 0) >= k or (may_be_empty and not n_rows.get(value))
         }
-        return column
 
     def numbers(self, cells: Series) -> Floats:
         """The ranks as floats, with NaN where a value is missing or has no place in the order."""
