@@ -433,18 +433,19 @@ class TableAggregator(
         method = aggregation.method_for(problem, self.builder)
         task = self._init_callback_context(max_subtasks=1 if strata is None else len(strata))
         task.call_on_fit_task_begin(estimator=self, X=X)
+        roundings: dict[Any, Rounding] = {}
         if self.intervals == "disjoint":
             method = replace(method, builder=None, refiner=None)
             labels, recoding, loss = recode(records, encoder.columns, encoder.k, rules, strata)
             labels, groups, cells = aggregation.fit_labels(problem, labels)
-            released, roundings = recoding.released(), {}
+            released = recoding.released()
         else:
             recoding = None
             labels, groups, cells = aggregation.run(problem, method, task)
             members = Members(labels, rules.units, weights)
-            known = coding.without_single(numbers, labels, rules.units)
-            roundings = coding.find_roundings(known, spread_of(known, labels), roles.weight)
-            released, loss = self._release_groups(coding, records, numbers, members)
+            released, roundings, loss = self._release_groups(
+                coding, records, numbers, members, roles.weight
+            )
             rare = encoder.coordinates.rare_shares(numbers)
             warn_of_lost_columns(records, released, labels, rare, k)
         if uses_target(self):
@@ -502,14 +503,22 @@ class TableAggregator(
             )
 
     def _release_groups(
-        self, coding: TableCoding, records: DataFrame, numbers: Floats, members: Members
-    ) -> tuple[dict[Any, DataFrame], float | None]:
-        """What groups are released as, and its loss if it is generalized."""
+        self,
+        coding: TableCoding,
+        records: DataFrame,
+        numbers: Floats,
+        members: Members,
+        weight: Any,
+    ) -> tuple[dict[Any, DataFrame], dict[Any, Rounding], float | None]:
+        """What groups are released as, how it is rounded, and its loss if it is generalized."""
+        labels = members.labels
+        known = coding.without_single(numbers, labels, members.units)
+        roundings = coding.find_roundings(known, spread_of(known, labels), weight)
         averages = coding.averages(numbers, members)
         released = coding.released(coding.shown(averages)).cells(averages)
         if self.numbers != "interval" or self.categories != "generalize":
-            return released, None
-        return released, float(coding.losses(records, averages, members.labels).mean())
+            return released, roundings, None
+        return released, roundings, float(coding.losses(records, averages, labels).mean())
 
     def _rules(
         self, table: DataFrame, k: int, roles: TableRoles, sensitive: TableLike | None

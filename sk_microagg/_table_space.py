@@ -32,13 +32,12 @@ def encode_table(
         surveys, treatments, k, estimator.numbers, estimator.categories
     )
     numbers = coding.encode(records)
-    shares = estimator.categories == "shares"
     if uses_target(estimator):
-        encoder = TableEncoder.from_coding(coding, numbers, (), units, shares)
+        encoder = TableEncoder.from_coding(coding, numbers, (), units)
         weights = _weights_by_target(encoder, numbers, y)
     else:
         weights = check_weights(estimator.column_weights, list(records.columns))
-    return TableEncoder.from_coding(coding, numbers, weights, units, shares), coding, numbers
+    return TableEncoder.from_coding(coding, numbers, weights, units), coding, numbers
 
 
 def treatments_for(estimator: Any, columns: Mapping[Any, Series]) -> dict[Any, Treatment]:

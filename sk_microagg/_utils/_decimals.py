@@ -8,8 +8,10 @@ from typing import Self
 
 import numpy as np
 
-from sk_microagg._utils._formatting import MOST_DECIMALS
 from sk_microagg._utils._typing import Array, Booleans, Floats
+
+# Numbers with more decimals than this are released as they are averaged.
+MOST_DECIMALS = 12
 
 # Some numbers are often enough to see that all have many digits. If only a few have, such as a
 # quotient among measurements, the others count; in large columns, among as many distinct ones.
@@ -58,6 +60,16 @@ class Decimals:
             shares = [np.mean(distances <= noise) for distances, noise in pairs]
             found = np.flatnonzero(np.array(shares) >= 1 - FEW_NUMBERS)
         return int(found[0]) if len(found) else None
+
+
+def decimals_of(numbers: Array) -> int | None:
+    """The fewest decimals that all numbers have, but for float noise; None if they have very many.
+
+    0.30000000000000004, which is 0.1 + 0.2, has one decimal: the other digits are noise, as sums
+    and differences of numbers of this size have it. If only a few numbers have very many, such as a
+    quotient among measurements, those of the others count.
+    """
+    return Decimals.of_part(numbers).fewest()
 
 
 def _distances(known: Array) -> Iterator[Floats]:

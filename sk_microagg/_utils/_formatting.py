@@ -10,7 +10,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sk_microagg._utils._typing import Array
+    pass
 
 # Shares that are this close to 0 or 1 differ from them by rounding only.
 ROUNDING = 1e-12
@@ -23,9 +23,6 @@ PLAIN = (Decimal("1e-6"), Decimal("1e6"))
 
 MOST_LINES = 5
 MOST_NAMES = 8
-
-# Numbers with more decimals than this are released as they are averaged.
-MOST_DECIMALS = 12
 
 
 def percent(share: float, digits: int = 3) -> str:
@@ -197,15 +194,3 @@ def shortened(label: str, longest: int) -> str:
 def shown_name(name: object) -> str:
     """A name from a table, of any type, as it is read in a list and on a page."""
     return printable(shown(str(name)))
-
-
-def decimals_of(numbers: Array) -> int | None:
-    """The fewest decimals that all numbers have, but for float noise; None if they have very many.
-
-    0.30000000000000004, which is 0.1 + 0.2, has one decimal: the other digits are noise, as sums
-    and differences of numbers of this size have it. If only a few numbers have very many, such as a
-    quotient among measurements, those of the others count.
-    """
-    from sk_microagg._utils._decimals import Decimals
-
-    return Decimals.of_part(numbers).fewest()

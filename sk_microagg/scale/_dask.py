@@ -51,7 +51,6 @@ from sk_microagg.scale._parquet import Release, read
 from sk_microagg.scale._parts import NewRows, Parts, Sample, learn_columns
 from sk_microagg.scale._stratum_columns import are_one_group, classes_of, fit_router
 from sk_microagg.scale._transit import check_memory, largest_block, limit_block_size
-from sk_microagg.tables._coordinates import Coordinates
 from sk_microagg.tables._sampling_weights import check_weight_release
 
 # The location and spread of the columns, and the cuts, come from the sample. In a smaller one, they
@@ -440,12 +439,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         roles = TableRoles.from_estimator(self, list(table.meta.columns))
         size = self._check_parameters()
         method = Method(None, make_builder(self.builder), make_refiner(self.refiner))  # type: ignore[arg-type]
-        # From two releases in different partitions, groups could be intersected.
-        seed: Any = 0 if self.random_state is None else self.random_state
-        if not isinstance(seed, Integral):
-            # Drawn once: work that a worker does again is to give the same.
-            seed = check_seed(seed).randint(np.iinfo(np.int32).max)
-
+        seed = self._draw_seed()
         constraints = self._find_constraints(table.frame, roles, method)
         self._say("looking at the values of all columns")
         coding, weights = learn_columns(table, self, roles, check_k(self.k, math.inf))
@@ -458,15 +452,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         k = check_k(self.k, sample.n_rows)
         warn_if_k_is_1(k, self.privacy)
         method = Method(k, method.builder, method.refiner)
-        space = Coordinates(
-            coding.columns,
-            k,
-            weights,
-            records,
-            units=rules.units,
-            shares=self.categories == "shares",
-            n_records=sample.n_rows,
-        )
+        space = coding.fit_space(records, weights, rules.units, sample.n_rows)
         points = space.points(records)
         method = (
             method.with_constraints(rules, self.builder)
@@ -527,6 +513,14 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             self._model = grouped.model
             self._sk_microagg_version = __version__
         return parts, grouped.shuffle
+
+    def _draw_seed(self) -> Any:
+        # From two releases in different partitions, groups could be intersected.
+        seed: Any = 0 if self.random_state is None else self.random_state
+        if not isinstance(seed, Integral):
+            # Drawn once: work that a worker does again is to give the same.
+            seed = check_seed(seed).randint(np.iinfo(np.int32).max)
+        return seed
 
     def _find_constraints(self, X: Any, roles: TableRoles, method: Method) -> GroupConstraints:
         """Take what constraints need from the whole table."""

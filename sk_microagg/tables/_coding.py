@@ -20,8 +20,9 @@ from sk_microagg._utils._tables import kind_of
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
 from sk_microagg.tables._categories import CategoryColumn
 from sk_microagg.tables._columns import Column, Survey, Treatment
+from sk_microagg.tables._coordinates import Coordinates
 from sk_microagg.tables._dates import DateColumn
-from sk_microagg.tables._forms import Averages, Form, MeanWeights, make_form
+from sk_microagg.tables._forms import Averages, Form, MeanWeights, Shares, make_form
 from sk_microagg.tables._hierarchical import HierarchyColumn
 from sk_microagg.tables._numbers import NumberColumn
 from sk_microagg.tables._ordinals import OrdinalColumn
@@ -121,6 +122,17 @@ class TableCoding:
     def encode(self, table: DataFrame) -> Floats:
         """The numbers that travel, NaN where a value is missing."""
         return np.column_stack([form.numbers(table[name]) for name, form in self.forms.items()])
+
+    def fit_space(
+        self,
+        numbers: Floats,
+        weights: Mapping[Any, float] | tuple[()] = (),
+        units: Array | None = None,
+        n_records: int | None = None,
+    ) -> Coordinates:
+        """The space in which records are compared, fitted on some of `n_records`."""
+        shares = any(isinstance(form, Shares) for form in self.forms.values())
+        return Coordinates(self.columns, self.k, dict(weights), numbers, units, shares, n_records)
 
     @property
     def n_released(self) -> int:

@@ -12,7 +12,6 @@ from sk_microagg._utils._tables import texts_of, warn_of_similar_values
 from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels
 from sk_microagg.tables._coding import TableCoding, find_treatments, survey_table
 from sk_microagg.tables._columns import Line
-from sk_microagg.tables._coordinates import Coordinates
 from sk_microagg.tables._forms import ReleasedShares
 from sk_microagg.tables._frames import is_missing
 from sk_microagg.tables._hierarchy import Hierarchy
@@ -102,8 +101,10 @@ class TableEncoder:
             dict(table.items()), dict(kinds), dict(orders), dict(hierarchies), dict(decimals)
         )
         surveys = survey_table(table, treatments, units)
-        coding = TableCoding.from_surveys(surveys, treatments, k)
-        self._fit(coding, coding.encode(table), weights, units, shares)
+        coding = TableCoding.from_surveys(
+            surveys, treatments, k, categories="shares" if shares else "mode"
+        )
+        self._fit(coding, coding.encode(table), weights, units)
 
     @classmethod
     def from_coding(
@@ -112,20 +113,15 @@ class TableEncoder:
         numbers: Floats,
         weights: Mapping[Any, float] | tuple[()] = (),
         units: Array | None = None,
-        shares: bool = False,
     ) -> Self:
         """The encoder of records that are given as numbers, whose columns are known already."""
         encoder = cls.__new__(cls)
-        encoder._fit(coding, numbers, weights, units, shares)
+        encoder._fit(coding, numbers, weights, units)
         return encoder
 
-    def _fit(
-        self, coding: TableCoding, numbers: Floats, weights: Any, units: Any, shares: bool
-    ) -> None:
+    def _fit(self, coding: TableCoding, numbers: Floats, weights: Any, units: Any) -> None:
         self.k, self.columns = coding.k, coding.columns
-        self.coordinates = Coordinates(
-            self.columns, self.k, dict(weights), numbers, units=units, shares=shares
-        )
+        self.coordinates = coding.fit_space(numbers, weights, units)
 
     def points(self, table: DataFrame) -> Points:
         """The points of records.

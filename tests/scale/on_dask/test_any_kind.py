@@ -20,9 +20,9 @@ from sk_microagg.tables._encoder import LOST
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
 from example_tables.on_dask import assert_fit_fails, by_turns, every_shuffle  # noqa: E402
+from sk_microagg.scale._survey import survey_columns  # noqa: E402
 
 from sk_microagg.scale import DaskTableAggregator  # noqa: E402
-from sk_microagg.scale._survey import survey_columns  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")

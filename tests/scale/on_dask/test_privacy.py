@@ -19,6 +19,12 @@ from example_tables.on_dask import (  # noqa: E402
     from_pandas,
     from_parts,
 )
+from sk_microagg.scale._survey import (  # noqa: E402
+    Values,
+    keys_of,
+    merge_spellings,
+    spellings_of,
+)
 
 from sk_microagg import TableAggregator  # noqa: E402
 from sk_microagg._utils._tables import SIMILAR  # noqa: E402
@@ -31,12 +37,6 @@ from sk_microagg.privacy import (  # noqa: E402
     UnitShare,
 )
 from sk_microagg.scale import DaskTableAggregator, _survey  # noqa: E402
-from sk_microagg.scale._survey import (  # noqa: E402
-    Values,
-    keys_of,
-    merge_spellings,
-    spellings_of,
-)
 from sk_microagg.tables import Hierarchy  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
