@@ -35,7 +35,7 @@ class Decimals:
     @classmethod
     def of_part(cls, numbers: Array) -> Self:
         """What some numbers show, in their own precision."""
-        known = np.unique(numbers[np.isfinite(numbers)])
+        known = np.unique(numbers[np.isfinite(numbers)] + 0.0)  # -0.0 becomes 0.0.
         few = known[:: len(known) // SOME_NUMBERS] if len(known) > 2 * SOME_NUMBERS else known[:0]
         apart = _farthest(few)
         if not len(few) or not np.isinf(apart).all():
@@ -94,8 +94,8 @@ def _farthest(known: Array) -> Floats:
 def _drawn(known: Array) -> Array:
     if len(known) <= MANY_NUMBERS:
         return known
-    # Mixed as in SplitMix64; adding zero turns -0.0 into 0.0.
-    bits = (known.astype(np.float64) + 0.0).view(np.uint64)
+    # Mixed as in SplitMix64.
+    bits = known.astype(np.float64).view(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
     bits ^= bits >> np.uint64(31)

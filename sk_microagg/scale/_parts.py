@@ -249,12 +249,11 @@ def _replace(
     released, cells = coding.cells(rows), []
     for name in frame.columns:
         if name in released:
-            columns = released[name]
-            cells += [(own, columns[own].array) for own in columns.columns]
+            cells += [column.set_axis(frame.index) for _, column in released[name].items()]
         elif name in categories:
-            cells.append((name, frame[name].cat.set_categories(categories[name]).array))
+            cells.append(frame[name].cat.set_categories(categories[name]))
         elif name not in dropped:
-            cells.append((name, frame[name].array))
-    names = pd.Index([name for name, _ in cells], name=frame.columns.name, tupleize_cols=False)
-    arrays = dict(enumerate(array for _, array in cells))
-    return pd.DataFrame(arrays, index=frame.index, copy=False).set_axis(names, axis=1)
+            cells.append(frame[name])
+    names = pd.Index([each.name for each in cells], name=frame.columns.name, tupleize_cols=False)
+    replaced = pd.DataFrame(dict(enumerate(cells)), index=frame.index, copy=False)
+    return replaced.set_axis(names, axis=1)

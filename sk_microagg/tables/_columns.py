@@ -118,7 +118,7 @@ class Column:
             return first
         values, people = None, None
         if first.values is not None:
-            own = [part.as_categories() for part in parts]
+            own = [part.values for part in parts if part.values is not None]
             values = Values.merged(own)
             if first.people is not None:
                 positions = [values.positions(each.cells) for each in own]
@@ -131,6 +131,11 @@ class Column:
         facts = None if first.facts is None else first.facts.merged([one.facts for one in parts])
         categories = first.categories
         for part in parts[1:] if categories is not None else ():
+            if first.like.dtype.ordered and list(part.categories) != list(categories):
+                raise ValueError(
+                    f"Column {like.name!r} of X has ordered categories that differ by partition: "
+                    "they must be the same in all of them."
+                )
             categories = categories.append(part.categories[~part.categories.isin(categories)])
         n_known, n_missing = (
             sum(getattr(part, name) for part in parts) for name in ("n_known", "n_missing")

@@ -17,6 +17,7 @@ import numpy as np
 from sk_microagg._utils._decimals import Decimals
 from sk_microagg._utils._places import NO_NUMBER, TOO_LARGE, check_cells, no_numbers
 from sk_microagg._utils._rounding import Rounding, finer_than, rounding_of_numbers
+from sk_microagg._utils._tables import kind_of
 from sk_microagg._utils._typing import Floats, Series
 from sk_microagg._utils._validation import LARGEST_VALUE, check_range
 from sk_microagg.tables._columns import Line, Survey, Treatment
@@ -49,6 +50,11 @@ class NumberColumn(Line):
 
     @classmethod
     def _look_at(cls, cells: Series, treatment: Treatment) -> tuple[NumberFacts, Series | None]:
+        if cells.dtype != object and kind_of(cells) != cls.kind:
+            raise ValueError(
+                f"Column {cells.name!r} of X holds integers of 2**53 or more, which floats do not "
+                "distinguish: name it in `categorical`, or convert it to text."
+            )
         values = floats_of(cells)
         # What has one decimal has many more if it is converted from 4 bytes to 8.
         is_narrow = getattr(cells.dtype, "itemsize", 8) < 8 and _cell_type(cells) is float
