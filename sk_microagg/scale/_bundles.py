@@ -30,7 +30,7 @@ from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._writing import TemporaryFolder
 from sk_microagg.privacy import Rules, UnitShare
 from sk_microagg.scale._files import written_by_worker
-from sk_microagg.tables._coding import spread_of
+from sk_microagg.tables._coding import TableCoding, spread_of
 from sk_microagg.tables._coordinates import Coordinates
 
 # Largest size of the rows of a bundle, unless a single block is larger. Work on a bundle needs
@@ -249,6 +249,8 @@ def hidden_of(columns: Sequence[Floats], known: Sequence[Floats]) -> tuple[Float
 
 def without(values: Floats, hidden: Floats) -> Floats:
     """The known ones of some values, without those that are hidden, each left out once."""
+    if not len(hidden):
+        return values
     different, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     left_out, n_left_out = np.unique(hidden, return_counts=True)
     places = np.searchsorted(different, left_out)
@@ -306,6 +308,20 @@ def _save_model(folder: Any, bundle: Bundle, groups_of: list[Any]) -> None:
         arrays[f"centroids-{number}"] = groups.centroids
         arrays |= _as_arrays(f"scaled-{number}", groups.scaled_centroids)
         arrays[f"weights-{number}"] = groups.weights
+    _write_model(folder, bundle, arrays)
+
+
+def round_model(bundle: Bundle, folder: Any, coding: TableCoding) -> None:
+    """Round what groups are released as: a median is the value of one person, with all digits."""
+    with _open_model(folder, bundle) as model:
+        arrays = dict(model)
+    for name in arrays:
+        if name.startswith("centroids-"):
+            arrays[name] = coding.rounded(arrays[name])
+    _write_model(folder, bundle, arrays)
+
+
+def _write_model(folder: Any, bundle: Bundle, arrays: dict[str, Any]) -> None:
     with written_by_worker(_model_file(folder, bundle)) as draft, open(draft, "wb") as file:
         np.savez(file, **arrays)
 

@@ -43,7 +43,7 @@ from sk_microagg._utils._validation import (
 )
 from sk_microagg.privacy import Constraint
 from sk_microagg.refiners._base import check_keeps_rules
-from sk_microagg.scale._bundles import Assign, Grouping, check_rows, without
+from sk_microagg.scale._bundles import Assign, Grouping, check_rows, round_model, without
 from sk_microagg.scale._dask_table import DaskTable, is_path
 from sk_microagg.scale._engine import PartedTable, Shuffle
 from sk_microagg.scale._group_constraints import GroupConstraints, find_constraints
@@ -481,6 +481,8 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         roundings = coding.find_roundings(known, summary.spread, roles.weight)
         released = coding.released(summary.shown)
         check_released_names(released.empty(), roles)
+        if self.numbers == "median":
+            table.compute(table.each(grouped.bundles, round_model, grouped.model, coding))
         if self.folder is not None:
             grouped.model.keep()
         self._say("groups are made")

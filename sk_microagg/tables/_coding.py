@@ -180,6 +180,15 @@ class TableCoding:
             warn_user(about_finer(finer))
         return {column.name: column.rounding for column in averaged if column.rounding}
 
+    def rounded(self, averages: Floats) -> Floats:
+        """What groups are released as, without digits that the release does not show."""
+        averages, place = averages.copy(), 0
+        for form in self.forms.values():
+            if isinstance(form, Averages):
+                averages[:, place] = form.column.rounded(averages[:, place])
+            place += form.width
+        return averages
+
     def shown(self, averages: Floats) -> tuple[Array, ...]:
         """The values that groups are released as, column by column."""
         parts = _by_column(averages, [form.width for form in self.forms.values()])

@@ -162,6 +162,10 @@ class Line(Column):
     def find_rounding(self, numbers: Floats, spread: float) -> None:
         """Find how averages are rounded, given all numbers and their deviation within groups."""
 
+    def rounded(self, averages: Floats) -> Floats:
+        """Averages that are released as others are, but have no more digits than the release."""
+        raise NotImplementedError
+
     def released(self, averages: Floats, like: Series) -> Series:
         """Averages as cells of the type of another column; missing where they are NaN."""
         raise NotImplementedError

@@ -170,6 +170,11 @@ class DateColumn(Line):
             values -= self.origin
         return np.where(missing, np.nan, values)
 
+    def rounded(self, averages: Floats) -> Floats:
+        steps = np.rint(np.where(np.isnan(averages), 0.0, averages)).astype(np.int64) + self.origin
+        rounded = self._rounded(steps, 1) if self._multiple > 1 else steps
+        return np.where(np.isnan(averages), np.nan, (rounded - self.origin).astype(np.float64))
+
     def released(self, averages: Floats, like: Series) -> Series:
         """Averages as dates of the type of a column, rounded to whole steps."""
         _, tick = ticks_of(like)

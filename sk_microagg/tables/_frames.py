@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from sk_microagg._utils._statistics import n_people
-from sk_microagg._utils._tables import as_table, dimensions_explained, import_extra, is_categorical
+from sk_microagg._utils._tables import as_table, dimensions_explained, import_extra
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Estimator, Labels, Series
 from sk_microagg._utils._validation import check_names_differ
 
@@ -181,19 +180,3 @@ def with_room(column: Series) -> Series:
         return column.astype(object)
     names = {"b": "boolean", "i": f"Int{8 * column.dtype.itemsize}"}
     return column.astype(names.get(column.dtype.kind, f"UInt{8 * column.dtype.itemsize}"))
-
-
-def without_rare_categories(
-    released: Series, column: Series, k: int, units: Array | None = None
-) -> Series:
-    """Released cells whose type does not list categories that few records have."""
-    if not is_categorical(released):
-        return released
-    categories = released.dtype.categories
-    codes = column.cat.codes.to_numpy().astype(np.intp) + 1
-    n_records = n_people(codes, len(categories) + 1, units)[1:]
-    n_shown = np.bincount(released.cat.codes.to_numpy() + 1, minlength=len(categories) + 1)[1:]
-    stay = (n_records >= k) | (n_shown > 0)
-    if released.dtype.ordered:
-        stay |= n_records == 0
-    return released.cat.set_categories(categories[stay])

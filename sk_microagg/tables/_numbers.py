@@ -89,12 +89,14 @@ class NumberColumn(Line):
     def numbers(self, cells: Series) -> Floats:
         return floats_of(cells)
 
-    def released(self, averages: Floats, like: Series) -> Series:
-        pandas = import_pandas()
-        cell = _cell_type(like)
+    def rounded(self, averages: Floats) -> Floats:
         decimals = self.rounding.decimals
         # Adding zero turns -0.0 into 0.0.
-        rounded = averages if decimals is None else np.round(averages, decimals) + 0.0
+        return averages if decimals is None else np.round(averages, decimals) + 0.0
+
+    def released(self, averages: Floats, like: Series) -> Series:
+        pandas = import_pandas()
+        cell, rounded = _cell_type(like), self.rounded(averages)
         if cell is int and like.dtype != object:
             # Rounded to hundreds, say, a number may exceed its type.
             limits = np.iinfo(getattr(like.dtype, "numpy_dtype", like.dtype))

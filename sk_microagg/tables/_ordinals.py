@@ -107,6 +107,14 @@ class OrdinalColumn(Line):
                 ranks.append(self._between[n_before])
         return ranks
 
+    def rounded(self, averages: Floats) -> Floats:
+        if not self.order:
+            return np.full(len(averages), np.nan)
+        nearest = [
+            rank if np.isnan(rank) else self._rank_of[self._nearest(rank)] for rank in averages
+        ]
+        return np.array(nearest, dtype=np.float64)
+
     def released(self, averages: Floats, like: Series) -> Series:
         """Values whose rank is nearest to some averages, the lower one of two, as a column.
 

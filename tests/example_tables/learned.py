@@ -13,18 +13,14 @@ def learn(kind, cells, k=1, units=None, **about):
     return kind.from_survey(kind.survey(cells, treatment, units), treatment, k)
 
 
-def release(
-    table, k, labels, *, numbers="mean", categories="mode", hierarchies=(), decimals="auto"
-):
-    """What groups are released as, by the name of each column, before any refinement of roles."""
-    about = dict.fromkeys(table, decimals)
-    treatments = find_treatments(
-        dict(table.items()), {}, {}, dict(hierarchies), about, numbers == "interval"
-    )
-    surveys = survey_table(table, treatments)
+def release(table, k, labels, *, numbers="mean", categories="mode", hierarchies=(), units=None):
+    """What groups are released as, by the name of each column."""
+    columns, has_intervals = dict(table.items()), numbers == "interval"
+    treatments = find_treatments(columns, {}, {}, dict(hierarchies), {}, has_intervals)
+    surveys = survey_table(table, treatments, units)
     coding = TableCoding.from_surveys(surveys, treatments, k, numbers, categories)
     rows, labels = coding.encode(table), np.asarray(labels)
-    known = coding.without_single(rows, labels, None)
+    known = coding.without_single(rows, labels, units)
     coding.find_roundings(known, spread_of(known, labels), None)
-    averages = coding.averages(rows, Members(labels))
+    averages = coding.averages(rows, Members(labels, units))
     return coding.released(coding.shown(averages)).cells(averages)
