@@ -433,19 +433,16 @@ class TableAggregator(
         method = aggregation.method_for(problem, self.builder)
         task = self._init_callback_context(max_subtasks=1 if strata is None else len(strata))
         task.call_on_fit_task_begin(estimator=self, X=X)
-        roundings: dict[Any, Rounding] = {}
         if self.intervals == "disjoint":
             method = replace(method, builder=None, refiner=None)
             labels, recoding, loss = recode(records, encoder.columns, encoder.k, rules, strata)
             labels, groups, cells = aggregation.fit_labels(problem, labels)
-            released = recoding.released()
+            released, roundings = recoding.released(), dict[Any, Rounding]()
         else:
             recoding = None
             labels, groups, cells = aggregation.run(problem, method, task)
             members = Members(labels, rules.units, weights)
-            released, roundings, loss = self._release_groups(
-                coding, records, numbers, members, roles.weight
-            )
+            released, roundings, loss = self._release(coding, records, numbers, members, roles)
             rare = encoder.coordinates.rare_shares(numbers)
             warn_of_lost_columns(records, released, labels, rare, k)
         if uses_target(self):
@@ -502,18 +499,18 @@ class TableAggregator(
                 "intervals='disjoint' needs numbers='interval' and categories='generalize'."
             )
 
-    def _release_groups(
+    def _release(
         self,
         coding: TableCoding,
         records: DataFrame,
         numbers: Floats,
         members: Members,
-        weight: Any,
+        roles: TableRoles,
     ) -> tuple[dict[Any, DataFrame], dict[Any, Rounding], float | None]:
         """What groups are released as, how it is rounded, and its loss if it is generalized."""
         labels = members.labels
         known = coding.without_single(numbers, labels, members.units)
-        roundings = coding.find_roundings(known, spread_of(known, labels), weight)
+        roundings = coding.find_roundings(known, spread_of(known, labels), roles.weight)
         averages = coding.averages(numbers, members)
         released = coding.released(coding.shown(averages)).cells(averages)
         if self.numbers != "interval" or self.categories != "generalize":
