@@ -20,7 +20,7 @@ from sk_microagg._table_roles import (
     joined_columns,
     replace_columns,
 )
-from sk_microagg._table_space import make_encoder, uses_target
+from sk_microagg._table_space import encode_table, uses_target
 from sk_microagg._utils._estimator import (
     BaseEstimator,
     GroupsReprMixin,
@@ -36,7 +36,7 @@ from sk_microagg._utils._estimator import (
 )
 from sk_microagg._utils._rounding import Rounding
 from sk_microagg._utils._sklearn_compat import CallbackSupportMixin, with_callbacks
-from sk_microagg._utils._statistics import loss_share
+from sk_microagg._utils._statistics import Members, loss_share
 from sk_microagg._utils._targets import warn_if_homogeneous
 from sk_microagg._utils._typing import (
     BuilderLike,
@@ -58,12 +58,8 @@ from sk_microagg._utils._validation import (
 )
 from sk_microagg.privacy import Constraint, Rules
 from sk_microagg.privacy._strata import Strata
-from sk_microagg.tables import TableEncoder
-from sk_microagg.tables._encoder import (
-    find_roundings,
-    warn_of_lost_columns,
-    warn_of_similar_texts,
-)
+from sk_microagg.tables._coding import TableCoding, spread_of
+from sk_microagg.tables._encoder import warn_of_lost_columns, warn_of_similar_texts
 from sk_microagg.tables._frames import Frame
 from sk_microagg.tables._recoding import recode
 from sk_microagg.tables._sampling_weights import (
@@ -430,8 +426,7 @@ class TableAggregator(
         rules = self._rules(table, k, roles, sensitive)
         strata = Strata.checked(roles.strata_of(table), len(table), k, rules)
         records = table[roles.quasi_identifiers]
-        encoder = make_encoder(self, records, k, y, rules.units)
-        numbers = encoder.coordinates.numbers(records)
+        encoder, coding, numbers = encode_table(self, records, k, y, rules.units)
         points = encoder.coordinates.points(numbers)
         no_rounding = np.zeros(routing_of(points).shape[1])  # Points are computed cell by cell.
         problem = Problem(points, points, no_rounding, rules, strata)
@@ -442,13 +437,14 @@ class TableAggregator(
             method = replace(method, builder=None, refiner=None)
             labels, recoding, loss = recode(records, encoder.columns, encoder.k, rules, strata)
             labels, groups, cells = aggregation.fit_labels(problem, labels)
-            released = recoding.released()
+            released, roundings = recoding.released(), dict[Any, Rounding]()
         else:
             recoding = None
             labels, groups, cells = aggregation.run(problem, method, task)
-            released, loss = self._release_groups(encoder, records, numbers, labels, rules, weights)
-        averaged = encoder.columns if self.numbers != "interval" else []
-        roundings = find_roundings(averaged, roles.weight)
+            members = Members(labels, rules.units, weights)
+            released, roundings, loss = self._release(coding, records, numbers, members, roles)
+            rare = encoder.coordinates.rare_shares(numbers)
+            warn_of_lost_columns(records, released, labels, rare, k)
         if uses_target(self):
             warn_if_homogeneous(labels, y, "column_weights='target'")
         if weights is not None and not roles.keeps_weight:
@@ -503,29 +499,23 @@ class TableAggregator(
                 "intervals='disjoint' needs numbers='interval' and categories='generalize'."
             )
 
-    def _release_groups(
+    def _release(
         self,
-        encoder: TableEncoder,
+        coding: TableCoding,
         records: DataFrame,
         numbers: Floats,
-        labels: Labels,
-        rules: Rules,
-        weights: Floats | None,
-    ) -> tuple[dict[Any, DataFrame], float | None]:
-        """What groups are released as, and its loss; warn of columns that are hardly released."""
-        released = encoder.released(
-            records,
-            labels,
-            numbers=self.numbers,
-            categories=self.categories,
-            units=rules.units,
-            weights=weights,
-        )
-        rare = encoder.coordinates.rare_shares(numbers)
-        warn_of_lost_columns(records, released, labels, rare, encoder.k)
+        members: Members,
+        roles: TableRoles,
+    ) -> tuple[dict[Any, DataFrame], dict[Any, Rounding], float | None]:
+        """What groups are released as, how it is rounded, and its loss if it is generalized."""
+        labels = members.labels
+        known = coding.without_single(numbers, labels, members.units)
+        roundings = coding.find_roundings(known, spread_of(known, labels), roles.weight)
+        averages = coding.averages(numbers, members)
+        released = coding.released(coding.shown(averages)).cells(averages)
         if self.numbers != "interval" or self.categories != "generalize":
-            return released, None
-        return released, encoder.generalization_loss(records, labels, rules.units)
+            return released, roundings, None
+        return released, roundings, float(coding.losses(records, averages, labels).mean())
 
     def _rules(
         self, table: DataFrame, k: int, roles: TableRoles, sensitive: TableLike | None

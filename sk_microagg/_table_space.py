@@ -1,6 +1,6 @@
 """The space in which the records of a table are compared, by the parameters of an estimator."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,12 @@ from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_roles import as_names, check_decimals, check_one_role
 from sk_microagg._utils._target_scaler import target_weights
 from sk_microagg._utils._targets import check_target
-from sk_microagg._utils._typing import Array, DataFrame, TableLike
+from sk_microagg._utils._typing import Array, DataFrame, Floats, Series, TableLike
 from sk_microagg._utils._validation import check_dict, check_number
 from sk_microagg.generalization._mixed_table import read_hierarchy
 from sk_microagg.tables import Hierarchy, TableEncoder
+from sk_microagg.tables._coding import TableCoding, find_treatments, survey_table
+from sk_microagg.tables._columns import Treatment
 from sk_microagg.tables._dates import UNITS_OF_DATES
 from sk_microagg.tables._hierarchy import TreeHierarchy
 
@@ -20,24 +22,30 @@ from sk_microagg.tables._hierarchy import TreeHierarchy
 LARGEST_WEIGHT = 1e12
 
 
-def make_encoder(
+def encode_table(
     estimator: Any, records: DataFrame, k: int, y: TableLike | None, units: Array | None = None
-) -> TableEncoder:
-    names = list(records.columns)
-    kinds, orders, hierarchies = check_kinds(estimator, names)
-    options = {
-        "units": units,
-        "kinds": kinds,
-        "orders": orders,
-        "hierarchies": hierarchies,
-        "decimals": check_decimals(estimator.decimals, names, UNITS_OF_DATES),
-        "shares": estimator.categories == "shares",
-    }
+) -> tuple[TableEncoder, TableCoding, Floats]:
+    """Learn the columns of a table; return its space, what is known of it, and it as numbers."""
+    treatments = treatments_for(estimator, dict(records.items()))
+    surveys = survey_table(records, treatments, units)
+    coding = TableCoding.from_surveys(
+        surveys, treatments, k, estimator.numbers, estimator.categories
+    )
+    numbers = coding.encode(records)
     if uses_target(estimator):
-        weights = _weights_by_target(TableEncoder(records, k, **options), records, y)
+        encoder = TableEncoder.from_coding(coding, numbers, (), units)
+        weights = _weights_by_target(encoder, numbers, y)
     else:
-        weights = check_weights(estimator.column_weights, names)
-    return TableEncoder(records, k, weights=weights, **options)
+        weights = check_weights(estimator.column_weights, list(records.columns))
+    return TableEncoder.from_coding(coding, numbers, weights, units), coding, numbers
+
+
+def treatments_for(estimator: Any, columns: Mapping[Any, Series]) -> dict[Any, Treatment]:
+    """How columns or their prototypes are treated, by the parameters of an estimator."""
+    names = [*columns]
+    kinds = check_kinds(estimator, names)
+    decimals = check_decimals(estimator.decimals, names, UNITS_OF_DATES)
+    return find_treatments(columns, *kinds, decimals, estimator.numbers == "interval")
 
 
 def uses_target(estimator: Any) -> bool:
@@ -83,10 +91,10 @@ def _read_hierarchies(hierarchies: Any, names: list[Any]) -> dict[Any, Hierarchy
 
 
 def _weights_by_target(
-    encoder: TableEncoder, records: DataFrame, y: TableLike | None
+    encoder: TableEncoder, numbers: Floats, y: TableLike | None
 ) -> dict[Any, float]:
-    y = check_target(y, len(records), "column_weights='target'")
-    points = encoder.points(records)
+    y = check_target(y, len(numbers), "column_weights='target'")
+    points = encoder.coordinates.points(numbers)
     matrix = points.matrix if isinstance(points, SparsePoints) else points
     column_of = encoder.coordinates.column_of_coordinates()
     number = {name: place for place, name in enumerate(dict.fromkeys(column_of))}

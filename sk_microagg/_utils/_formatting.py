@@ -10,7 +10,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sk_microagg._utils._typing import Array
+    pass
 
 # Shares that are this close to 0 or 1 differ from them by rounding only.
 ROUNDING = 1e-12
@@ -23,13 +23,6 @@ PLAIN = (Decimal("1e-6"), Decimal("1e6"))
 
 MOST_LINES = 5
 MOST_NAMES = 8
-
-# Numbers with more decimals than this are released as they are averaged.
-MOST_DECIMALS = 12
-
-# So many of the numbers of a column are looked at first, and a few are this share of them at most.
-SOME_NUMBERS = 1000
-FEW_NUMBERS = 0.01
 
 
 def percent(share: float, digits: int = 3) -> str:
@@ -201,33 +194,3 @@ def shortened(label: str, longest: int) -> str:
 def shown_name(name: object) -> str:
     """A name from a table, of any type, as it is read in a list and on a page."""
     return printable(shown(str(name)))
-
-
-def decimals_of(numbers: Array) -> int | None:
-    """The fewest decimals that all numbers have, but for float noise; None if they have very many.
-
-    0.30000000000000004, which is 0.1 + 0.2, has one decimal: the other digits are noise, as sums
-    and differences of numbers of this size have it. If only a few numbers have very many, such as a
-    quotient among measurements, those of the others count.
-    """
-    import numpy as np
-
-    known = np.unique(numbers[np.isfinite(numbers)])
-    if not len(known):
-        return 0
-    # Some are often enough to see that all have many.
-    if len(known) > 2 * SOME_NUMBERS and decimals_of(known[:: len(known) // SOME_NUMBERS]) is None:
-        return None
-    wide, noise = known.astype(np.float64), 64 * np.spacing(np.abs(known).max())
-    of_most = None
-    for decimals in range(MOST_DECIMALS // (1 if known.dtype.itemsize > 4 else 2) + 1):
-        rounded = np.round(wide, decimals)
-        is_written = rounded.astype(known.dtype) == known
-        # Where steps are not far larger than noise, anything would pass for it.
-        if 10.0**-decimals > 1000 * noise:
-            is_written |= np.abs(rounded - wide) <= noise
-        if is_written.all():
-            return decimals
-        if of_most is None and is_written.mean() >= 1 - FEW_NUMBERS:
-            of_most = decimals
-    return of_most

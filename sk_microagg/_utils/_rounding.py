@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from sk_microagg._utils._deadline import warn_user
-from sk_microagg._utils._formatting import decimals_of, in_a_list
+from sk_microagg._utils._decimals import decimals_of
+from sk_microagg._utils._formatting import in_a_list
 from sk_microagg._utils._statistics import means_of_known, without_single
 from sk_microagg._utils._typing import Array, Floats, Labels
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sk_microagg._utils._formatting import decimals_of
+from sk_microagg._utils._decimals import decimals_of
 from sk_microagg._utils._places import NO_NUMBER, POSITIONS, RowNames
 from sk_microagg._utils._tables import SMALLEST_CODE
 from sk_microagg.files._format import Declared, Format

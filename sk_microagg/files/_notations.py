@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sk_microagg._utils._formatting import MOST_DECIMALS, decimals_of
+from sk_microagg._utils._decimals import MOST_DECIMALS, decimals_of
 from sk_microagg._utils._places import POSITIONS, RowNames, cells_in_words, in_rows
 from sk_microagg._utils._statistics import n_people, take_units
 

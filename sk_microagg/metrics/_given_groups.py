@@ -10,12 +10,12 @@ from sklearn.base import clone
 from sk_microagg._aggregation import Aggregation
 from sk_microagg._table_aggregator import TableAggregator
 from sk_microagg._table_roles import TableRoles
-from sk_microagg._table_space import make_encoder
+from sk_microagg._table_space import encode_table
 from sk_microagg._utils._statistics import group_means, loss_share
 from sk_microagg._utils._typing import DataFrame, Labels
 from sk_microagg.metrics._pairs import MixedPair
 from sk_microagg.tables import TableEncoder
-from sk_microagg.tables._coordinates import ON_A_LINE
+from sk_microagg.tables._columns import Line
 
 
 def with_groups(
@@ -30,7 +30,7 @@ def with_groups(
     roles = TableRoles.from_estimator(estimator, list(table.columns))
     names = roles.quasi_identifiers
     records, labels = table[names], np.unique(labels, return_inverse=True)[1]
-    encoder = make_encoder(estimator, records, int(estimator.k), None)
+    encoder, *_ = encode_table(estimator, records, int(estimator.k), None)
     fitted.kinds_ = {column.name: column.kind for column in encoder.columns}
     are_categories = {
         name: kind in ("category", "hierarchy") for name, kind in fitted.kinds_.items()
@@ -59,7 +59,7 @@ def _squared_errors(
     for column, (values, released, _) in zip(pair.encoder.columns, pair.columns(), strict=True):
         known = ~np.isnan(values + released)
         spread = np.sum((values[known] - values[known].mean()) ** 2) if known.any() else 0.0
-        if not isinstance(column, ON_A_LINE) or not spread > 0:
+        if not isinstance(column, Line) or not spread > 0:
             continue
         groups = np.unique(labels[known], return_inverse=True)[1]
         means = group_means(values[known, None], groups)[groups, 0]

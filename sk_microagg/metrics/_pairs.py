@@ -29,7 +29,7 @@ from sk_microagg._utils._typing import Floats, Labels, ScalerLike, Series
 from sk_microagg._utils._validation import check_records
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.tables import TableEncoder
-from sk_microagg.tables._coordinates import ON_A_LINE
+from sk_microagg.tables._columns import Line
 from sk_microagg.tables._frames import Frame, is_missing
 from sk_microagg.tables._labels import label_of
 
@@ -162,8 +162,8 @@ class MixedPair(Pair):
         pandas = import_extra("pandas", "table", "A table of columns of any kind")
         for column in self.encoder.columns:
             cells, released = self.original[column.name], self.released[column.name]
-            if isinstance(column, ON_A_LINE):
-                yield column.values(cells), column.values(released), column.kind != "ordinal"
+            if isinstance(column, Line):
+                yield column.numbers(cells), column.numbers(released), column.kind != "ordinal"
             else:
                 both = np.concatenate([cells.astype(object), released.astype(object)])
                 codes = pandas.factorize(both)[0].astype(np.float64)
@@ -236,7 +236,7 @@ def _as_in_original(column: Any, cells: Series) -> Series:
     """Released cells of a column, such that they can be compared with the original ones."""
     pandas = import_extra("pandas", "table", "A table of columns of any kind")
     cells = cells.reset_index(drop=True).rename(column.name)
-    if not isinstance(column, ON_A_LINE):
+    if not isinstance(column, Line):
         # Generalized values are text, also those of numbers that are categories.
         value_of = {label_of(value): value for value in column.values}
         codes, different = pandas.factorize(cells.astype(object))
@@ -247,7 +247,7 @@ def _as_in_original(column: Any, cells: Series) -> Series:
     if np.any(missing != is_missing(cells)):
         cells = cells.astype(object).where(~missing, None).infer_objects()
     try:
-        column.values(cells)
+        column.numbers(cells)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"Column {column.name!r} of release must hold {column.kind}s, or missing values, as "

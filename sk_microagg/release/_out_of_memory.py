@@ -60,6 +60,8 @@ from sk_microagg.release._totals import (
     weighted_sums,
 )
 from sk_microagg.scale import DaskTableAggregator
+from sk_microagg.scale._files import written_by_worker
+from sk_microagg.scale._merging import compute_merged
 from sk_microagg.scale._parquet import (
     Release,
     path_of_part,
@@ -67,9 +69,7 @@ from sk_microagg.scale._parquet import (
     read_parquet,
     schema_of,
     write,
-    written_by_worker,
 )
-from sk_microagg.scale._survey import compute_merged
 
 # Up to this number of distinct values, the count is exact; beyond, it is estimated from a sample of
 # this size.

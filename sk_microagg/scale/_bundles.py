@@ -25,10 +25,12 @@ from sk_microagg._model._points import (
 from sk_microagg._model._power import nearest_cells, weights_of_points
 from sk_microagg._model._power_cells import n_hidden_rows
 from sk_microagg._utils._rounding import Spread
+from sk_microagg._utils._statistics import Members
 from sk_microagg._utils._typing import Array, Floats, Labels
 from sk_microagg._utils._writing import TemporaryFolder
 from sk_microagg.privacy import Rules, UnitShare
-from sk_microagg.scale._parquet import written_by_worker
+from sk_microagg.scale._files import written_by_worker
+from sk_microagg.tables._coding import TableCoding, spread_of
 from sk_microagg.tables._coordinates import Coordinates
 
 # Largest size of the rows of a bundle, unless a single block is larger. Work on a bundle needs
@@ -133,6 +135,7 @@ class Summary:
     group_sizes: Labels
     sse: float
     spread: Spread
+    hidden: tuple[Floats, ...]
     moments: Moments
     n_moved: int
     n_iter: int
@@ -147,15 +150,13 @@ class Summary:
             np.concatenate([summary.group_sizes for summary in summaries]),
             sum(summary.sse for summary in summaries),
             Spread.merged([summary.spread for summary in summaries]),
+            _joined(summary.hidden for summary in summaries),
             Moments.merged([summary.moments for summary in summaries]),
             sum(summary.n_moved for summary in summaries),
             sum(summary.n_iter for summary in summaries),
             _extremes([summary.figures for summary in summaries]),
             # For each column, the codes that some blocks show.
-            tuple(
-                np.unique(np.concatenate(codes))
-                for codes in zip(*(summary.shown for summary in summaries), strict=True)
-            ),
+            tuple(map(np.unique, _joined(summary.shown for summary in summaries))),
         )
 
 
@@ -187,6 +188,8 @@ class Aggregate:
                 if rules.units is not None:
                     # Shown whether or not it was to be bounded.
                     figures.append(UnitShare().measure_groups(labels, rules.units, None))
+            units = rules.units if rules else None
+            averaged = coding.without_single(records, labels, units)
             releases.append(groups.centroids[labels])
             groups_of.append(groups)
             summaries.append(
@@ -194,7 +197,8 @@ class Aggregate:
                     len(rows),
                     groups.sizes.astype(np.int32),  # The client holds those of the whole table.
                     groups.sse,
-                    coding.spread(records, labels, rules.units if rules else None),
+                    spread_of(averaged, labels),
+                    hidden_of(coding.averaged(records), averaged),
                     Moments.from_records(kept.matrix if isinstance(kept, SparsePoints) else kept),
                     groups.n_moved + n_hidden,
                     groups.n_iter,
@@ -221,13 +225,38 @@ class Aggregate:
             hidden = single_values[:2]
             kept = with_values(points, *space.stand_ins(missing, labels, *hidden))
             groups = _without(single_values, groups, points, labels)
-        finish = self.row_format.coding.finish
-        return labels, finish(space, groups, records, labels, units, hidden, weights), kept
+        averages = self.row_format.coding.averages(records, Members(labels, units, weights))
+        sums = space.sums_of_squares(records, labels, hidden)
+        sse = float(sum(within for within, _ in sums.values()))
+        return labels, replace(groups, centroids=averages, sse=sse), kept
 
     def _suits(self, rows: Floats) -> bool:
         """Whether the rows of a block satisfy all constraints as one group."""
         everything = np.zeros(len(rows), dtype=np.intp)
         return bool(self.row_format.rules(rows).are_met(everything).all())
+
+
+def _joined(summaries: Iterable[tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Arrays of all blocks, column by column."""
+    return tuple(map(np.concatenate, zip(*summaries, strict=True)))
+
+
+def hidden_of(columns: Sequence[Floats], known: Sequence[Floats]) -> tuple[Floats, ...]:
+    """The only known values of groups, column by column, given columns with and without these."""
+    pairs = zip(columns, known, strict=True)
+    return tuple(own[np.isnan(rest) & ~np.isnan(own)] for own, rest in pairs)
+
+
+def without(values: Floats, hidden: Floats) -> Floats:
+    """The known ones of some values, without those that are hidden, each left out once."""
+    if not len(hidden):
+        return values
+    different, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    left_out, n_left_out = np.unique(hidden, return_counts=True)
+    places = np.searchsorted(different, left_out)
+    is_there = different[np.minimum(places, len(different) - 1)] == left_out
+    counts[places[is_there]] -= n_left_out[is_there]
+    return np.repeat(different, np.maximum(counts, 0))
 
 
 def _extremes(figures: Iterable[Any]) -> Floats:
@@ -279,6 +308,20 @@ def _save_model(folder: Any, bundle: Bundle, groups_of: list[Any]) -> None:
         arrays[f"centroids-{number}"] = groups.centroids
         arrays |= _as_arrays(f"scaled-{number}", groups.scaled_centroids)
         arrays[f"weights-{number}"] = groups.weights
+    _write_model(folder, bundle, arrays)
+
+
+def round_model(bundle: Bundle, folder: Any, coding: TableCoding) -> None:
+    """Round what groups are released as: a median is the value of one person, with all digits."""
+    with _open_model(folder, bundle) as model:
+        arrays = dict(model)
+    for name in arrays:
+        if name.startswith("centroids-"):
+            arrays[name] = coding.rounded(arrays[name])
+    _write_model(folder, bundle, arrays)
+
+
+def _write_model(folder: Any, bundle: Bundle, arrays: dict[str, Any]) -> None:
     with written_by_worker(_model_file(folder, bundle)) as draft, open(draft, "wb") as file:
         np.savez(file, **arrays)
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sk_microagg._aggregation import check_block_size
 from sk_microagg._microaggregate import Method, make_builder, make_refiner, warn_of_one_group
 from sk_microagg._model._points import n_dense_coordinates, routing_of
-from sk_microagg._table_roles import TableRoles
+from sk_microagg._table_roles import TableRoles, check_released_names
 from sk_microagg._utils._deadline import ProgressLine
 from sk_microagg._utils._estimator import (
     BaseEstimator,
@@ -43,13 +43,14 @@ from sk_microagg._utils._validation import (
 )
 from sk_microagg.privacy import Constraint
 from sk_microagg.refiners._base import check_keeps_rules
-from sk_microagg.scale._bundles import Assign, Grouping, check_rows
-from sk_microagg.scale._coding import NewRowCoding, TableCoding
+from sk_microagg.scale._bundles import Assign, Grouping, check_rows, round_model, without
+from sk_microagg.scale._dask_table import DaskTable, is_path
+from sk_microagg.scale._engine import PartedTable, Shuffle
 from sk_microagg.scale._group_constraints import GroupConstraints, find_constraints
 from sk_microagg.scale._parquet import Release, read
-from sk_microagg.scale._parts import Parts, Sample, as_dask_frame, is_path
+from sk_microagg.scale._parts import NewRows, Parts, Sample, learn_columns
 from sk_microagg.scale._stratum_columns import are_one_group, classes_of, fit_router
-from sk_microagg.scale._transit import check_memory, largest_block, limit_block_size, make_shuffle
+from sk_microagg.scale._transit import check_memory, largest_block, limit_block_size
 from sk_microagg.tables._sampling_weights import check_weight_release
 
 # The location and spread of the columns, and the cuts, come from the sample. In a smaller one, they
@@ -111,14 +112,14 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     column_weights : dict or None, default=None
         Weights of columns by their names; 1 for those that are not named.
 
-    categories : {"mode", "generalize"}, default="mode"
-        How categories are released: as the most frequent value of the group, or as the lowest
-        common node of their hierarchy, "*" at worst.
+    categories : {"mode", "shares", "generalize"}, default="mode"
+        How categories are released: as the most frequent value of the group, as a column per value
+        with its share in the group, or as the lowest common node of their hierarchy, "*" at worst.
 
-    numbers : {"mean", "interval"}, default="mean"
-        How numbers, ordinal values and dates are released: as means, or as intervals that reveal
-        nobody's value, as in :class:`~sk_microagg.TableAggregator`. All distinct numbers must then
-        fit into memory.
+    numbers : {"mean", "median", "interval"}, default="mean"
+        How numbers, ordinal values and dates are released: as means, as medians, or as intervals
+        that reveal nobody's value, as in :class:`~sk_microagg.TableAggregator`. With intervals, all
+        distinct numbers must fit into memory.
 
     intervals : {"overlapping"}, default="overlapping"
         The only kind on Dask: disjoint intervals need all rows at once.
@@ -279,8 +280,8 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         ordinal: Mapping[Any, Sequence[Any]] | Names | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
         column_weights: Mapping[Any, float] | None = None,
-        categories: Literal["mode", "generalize"] = "mode",
-        numbers: Literal["mean", "interval"] = "mean",
+        categories: Literal["mode", "shares", "generalize"] = "mode",
+        numbers: Literal["mean", "median", "interval"] = "mean",
         intervals: Literal["overlapping"] = "overlapping",
         decimals: int | Literal["auto"] | Mapping[Any, Any] | None = "auto",
         privacy: Constraint | Sequence[Constraint] | None = None,
@@ -335,7 +336,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         self : DaskTableAggregator
             The fitted estimator.
         """
-        self._fit(as_dask_frame(X))
+        self._fit(self._table(X))
         return self
 
     def fit_transform(
@@ -375,11 +376,13 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     def _fit_transform(self, X: Any, release: Release) -> Any:
         """As `fit_transform`, with a `Release` that may write and check in its own way."""
         with release.draft() as folder:
-            X = as_dask_frame(X)
-            release.check_names(X)
-            parts, shuffle = self._fit(X)
+            table = self._table(X)
+            release.check_names(table.meta)
+            parts, shuffle = self._fit(table)
             written = release.write(self._replaced(parts, shuffle), folder, parts)
-            classes = classes_of(written, parts.roles.quasi_identifiers, self._strata)
+            names = [name for rows in self._coding.empty().values() for name in rows.columns]
+            anonymized = [name for name in names if name != parts.roles.weight]
+            classes = classes_of(written, anonymized, self._strata)
             level = release.check(written, classes, self.k)
             self._say(f"released: every combination of the columns occurs at least {level} times")
         return written if release.path is None else read(release.path)
@@ -410,15 +413,15 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         check_is_fitted(self)
         release = Release(path, npartitions, X if is_path(X) else None)
         with release.draft() as folder, complete_model(self), found_in(None):
-            X = as_dask_frame(X)
-            release.check_names(X)
+            table = self._table(X)
+            release.check_names(table.meta)
             roles = self._table_roles
             for name in (*roles.quasi_identifiers, *roles.strata):
-                if name not in X.columns:
+                if name not in table.meta.columns:
                     raise ValueError(f"X has no column {name!r}, which it had in fit.")
             constraints = GroupConstraints(strata=self._strata)
-            coding = NewRowCoding(self._space, self._coding.n_released)
-            parts = Parts(X, roles, coding, constraints)
+            coding = NewRows(self._space, self._coding.n_released)
+            parts = Parts(table, roles, coding, constraints)
             shuffle = self._make_shuffle(sum(parts.lengths()), parts)
             shuffle.route(parts, self._space, self._router)
             work = Assign(self._space, self._model, parts.format)
@@ -426,22 +429,21 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             written = release.write(self._replaced(parts, shuffle), folder, parts)
         return written if path is None else read(path)
 
+    def _table(self, X: Any) -> PartedTable:
+        """The table of the user; another engine has another one."""
+        return DaskTable.of(X)
+
     @found_in(None)
-    def _fit(self, X: Any) -> tuple[Parts, Any]:
+    def _fit(self, table: Any) -> tuple[Parts, Shuffle]:
         """Find the groups; return the table, and the shuffle that brings the released rows back."""
-        roles = TableRoles.from_estimator(self, list(X.columns))
+        roles = TableRoles.from_estimator(self, list(table.meta.columns))
         size = self._check_parameters()
         method = Method(None, make_builder(self.builder), make_refiner(self.refiner))  # type: ignore[arg-type]
-        # From two releases in different partitions, groups could be intersected.
-        seed: Any = 0 if self.random_state is None else self.random_state
-        if not isinstance(seed, Integral):
-            # Drawn once: work that a worker does again is to give the same.
-            seed = check_seed(seed).randint(np.iinfo(np.int32).max)
-
-        constraints = self._find_constraints(X, roles, method)
+        seed = self._draw_seed()
+        constraints = self._find_constraints(table.frame, roles, method)
         self._say("looking at the values of all columns")
-        coding = TableCoding.from_estimator(self, X, roles, check_k(self.k, math.inf))
-        parts = Parts(X, roles, coding, constraints)
+        coding, weights = learn_columns(table, self, roles, check_k(self.k, math.inf))
+        parts = Parts(table, roles, coding, constraints)
         sample = parts.sample(seed, size)
         sizes = np.array(constraints.sizes or [sample.n_rows])  # of strata
         check_rows(coding.n_rows, sample.n_rows)
@@ -450,7 +452,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         k = check_k(self.k, sample.n_rows)
         warn_if_k_is_1(k, self.privacy)
         method = Method(k, method.builder, method.refiner)
-        space = coding.fit_space(records, rules.units, sample.n_rows)
+        space = coding.fit_space(records, weights, rules.units, sample.n_rows)
         points = space.points(records)
         method = (
             method.with_constraints(rules, self.builder)
@@ -475,20 +477,25 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         summary = grouped.summary
         if rules and np.any(are_one_group(sizes, summary.group_sizes) & (sizes >= 2 * k)):
             warn_of_one_group(within_strata=constraints.strata is not None)
-        roundings = coding.find_roundings(records, summary.spread, roles.weight)
+        known = [*map(without, coding.averaged(records), summary.hidden)]
+        roundings = coding.find_roundings(known, summary.spread, roles.weight)
+        released = coding.released(summary.shown)
+        check_released_names(released.empty(), roles)
+        if self.numbers == "median":
+            table.compute(table.each(grouped.bundles, round_model, grouped.model, coding))
         if self.folder is not None:
             grouped.model.keep()
         self._say("groups are made")
 
         with all_or_nothing(self):
-            self.n_features_in_ = len(X.columns)
-            self.feature_names_in_ = np.array([*X.columns, None], dtype=object)[
+            self.n_features_in_ = table.meta.shape[1]
+            self.feature_names_in_ = np.array([*table.meta.columns, None], dtype=object)[
                 :-1
             ]  # Some are tuples.
             self.builder_: Any = method.builder
             self.refiner_: Any = method.refiner
             self.rounding_: dict[Any, Rounding] = roundings
-            self.kinds_: dict[Any, str] = {c.column.name: c.column.kind for c in coding.columns}
+            self.kinds_: dict[Any, str] = {column.name: column.kind for column in coding.columns}
             self.n_rows_: int = sample.n_rows
             self.n_blocks_: int = grouped.router.n_blocks
             self.block_sizes_: Labels = grouped.sizes
@@ -499,7 +506,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             self.exact_transform_: bool = summary.n_moved == 0
             self.n_iter_: int = summary.n_iter
             self._space = space
-            self._coding = coding.as_released(summary.shown)
+            self._coding = released
             self._table_roles = roles
             self._strata = constraints.strata
             self._figures = rules.told(summary.figures)
@@ -508,6 +515,14 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             self._model = grouped.model
             self._sk_microagg_version = __version__
         return parts, grouped.shuffle
+
+    def _draw_seed(self) -> Any:
+        # From two releases in different partitions, groups could be intersected.
+        seed: Any = 0 if self.random_state is None else self.random_state
+        if not isinstance(seed, Integral):
+            # Drawn once: work that a worker does again is to give the same.
+            seed = check_seed(seed).randint(np.iinfo(np.int32).max)
+        return seed
 
     def _find_constraints(self, X: Any, roles: TableRoles, method: Method) -> GroupConstraints:
         """Take what constraints need from the whole table."""
@@ -534,8 +549,8 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
     def _check_parameters(self) -> int:
         """Check those that are about the release, and return the size of the sample."""
         check_verbose(self.verbose)
-        check_option("categories", self.categories, ("mode", "generalize"))
-        check_option("numbers", self.numbers, ("mean", "interval"))
+        check_option("categories", self.categories, ("mode", "shares", "generalize"))
+        check_option("numbers", self.numbers, ("mean", "median", "interval"))
         if self.intervals != "overlapping":
             raise ValueError(
                 f"intervals={self.intervals!r} must be 'overlapping' on Dask. For disjoint ones, "
@@ -551,10 +566,11 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             )
         return size
 
-    def _make_shuffle(self, n_rows: int, parts: Parts) -> Any:
-        return make_shuffle(self.shuffle, self.folder, n_rows, parts.format.width)
+    def _make_shuffle(self, n_rows: int, parts: Parts) -> Shuffle:
+        check_option("shuffle", self.shuffle, ("auto", "disk", "memory"))
+        return parts.table.shuffle(self.shuffle, self.folder, n_rows, parts.format.width)
 
-    def _replaced(self, parts: Parts, shuffle: Any) -> Any:
+    def _replaced(self, parts: Parts, shuffle: Shuffle) -> Any:
         """The table with the rows that a shuffle brings back in its columns."""
         return parts.with_released(shuffle.released(), self._coding, self._model)
 

@@ -21,6 +21,7 @@ from sk_microagg.privacy._amounts import AmountConstraint, amounts_of
 from sk_microagg.privacy._columns import check_one_kind
 from sk_microagg.privacy._rules import Rule, split_constraints
 from sk_microagg.privacy._strata import StratumNames
+from sk_microagg.scale._merging import compute_merged
 from sk_microagg.scale._stratum_columns import (
     StratumColumns,
     check_amounts,
@@ -29,8 +30,8 @@ from sk_microagg.scale._stratum_columns import (
     count_strata,
     merge_counts,
 )
-from sk_microagg.scale._survey import Values, compute_merged, keys_of, merge_spellings, spellings_of
 from sk_microagg.tables._sampling_weights import about_weights, warn_of_rare_weights, weights_of
+from sk_microagg.tables._values import Values, keys_of, merge_spellings, spellings_of
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Releases: Dask DataFrames or Parquet folders with one file per partition."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable
+from contextlib import nullcontext
 from os import fspath
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,16 @@ import pyarrow as pa
 from fsspec.core import url_to_fs
 from pyarrow import dataset
 
-from sk_microagg._utils._typing import Array, DataFrame, FilePath
+from sk_microagg._utils._typing import DataFrame, FilePath
 from sk_microagg._utils._validation import check_count
-from sk_microagg._utils._writing import released_folder, written_whole
+from sk_microagg._utils._writing import released_folder
 from sk_microagg.metrics import anonymity_level
+from sk_microagg.scale._files import NUMBER_BYTES, OBJECT_BYTES, written_by_worker
 
 # Size of the parts of a Parquet folder, in its files and, where many cells share few values, in
 # memory: small enough for workers with little of it.
 PART_BYTES = 64 * 2**20
 PART_BYTES_IN_MEMORY = 2 * PART_BYTES
-
-# Size of a cell in memory: numbers and dates, and text or any other object.
-NUMBER_BYTES, OBJECT_BYTES = 8, 64
 
 
 class Release:
@@ -64,7 +62,7 @@ class Release:
         """Return the rows as they were written, if there is a folder."""
         if self.npartitions is not None:
             frame = frame.repartition(npartitions=self.npartitions)
-        return frame if folder is None else write(frame, folder, parts.has_index())
+        return frame if folder is None else write(frame, folder, parts.table.has_index())
 
     def check(self, written: Any, classes: Any, k: int) -> int:
         """Return the level of anonymity of classes of equal rows; raise if it is below k."""
@@ -104,35 +102,6 @@ def _write_part(frame: DataFrame, path: Path, keep_index: bool) -> None:
 def read(folder: FilePath) -> Any:
     """Read the Dask DataFrame that was written into a folder."""
     return dd.read_parquet(folder, blocksize=None)  # one partition per file, however large
-
-
-@contextmanager
-def written_by_worker(path: Any) -> Iterator[Any]:
-    """As `written_whole`, with an error that says what workers need.
-
-    If a task runs twice, the second worker replaces the file of the first by an equal one.
-    """
-    try:
-        with written_whole(path) as draft:
-            yield draft
-    except OSError as error:
-        raise OSError(
-            f"{error} Every worker must reach the folder, and have room in it."
-        ) from error
-
-
-def save(path: Any, array: Array) -> None:
-    array = np.ascontiguousarray(array)
-    with written_by_worker(path) as draft, open(draft, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-        # Unlike np.save, this notices if there is no room for the last bytes.
-        file.write(array.data)
-
-
-def load(path: Any, start: int = 0, stop: int | None = None) -> Array:
-    """Read some rows of an array, without reading the others."""
-    # Copied from the memory map, so that the file does not stay open.
-    return np.array(np.load(path, mmap_mode="r")[start:stop])
 
 
 def read_parquet(path: FilePath) -> Any:

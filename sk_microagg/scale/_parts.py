@@ -1,40 +1,26 @@
-"""A Dask table and its parts, the partitions."""
+"""A table in parts: what is learned of its columns, and how its rows become arrays that travel."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any
 
-import dask
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
 from sk_microagg._table_roles import TableRoles
-from sk_microagg._utils._typing import DataFrame, Floats, Labels
-from sk_microagg._utils._validation import check_names_differ
+from sk_microagg._table_space import check_weights, treatments_for
+from sk_microagg._utils._tables import warn_of_similar_values
+from sk_microagg._utils._typing import DataFrame, Floats, Labels, Series
+from sk_microagg._utils._validation import check_k
 from sk_microagg.privacy import Rules
-from sk_microagg.scale._coding import ReleasedColumns
+from sk_microagg.scale._engine import PartedTable
 from sk_microagg.scale._group_constraints import GroupConstraints
-from sk_microagg.scale._parquet import read_parquet
-from sk_microagg.scale._survey import categories_of_parts, compute_merged
+from sk_microagg.tables._coding import ReleasedTable, TableCoding, merge_surveys, survey_table
+from sk_microagg.tables._coordinates import Coordinates
+from sk_microagg.tables._values import keys_of, prototype_of
 
-
-def as_dask_frame(X: Any) -> Any:
-    """The table that the user gave, or that is in a Parquet folder."""
-    if is_path(X):
-        X = read_parquet(X)
-    if not isinstance(X, dd.DataFrame):
-        raise TypeError(
-            f"X of type {type(X).__name__} must be a dask DataFrame or the path of a Parquet "
-            "folder; TableAggregator takes what fits into memory."
-        )
-    check_names_differ(X.columns)
-    return X.optimize()  # Once, as it may join parts: all steps must see the same ones.
-
-
-def is_path(X: Any) -> bool:
-    return isinstance(X, str | PathLike)
+# Beyond so many times k people of a number, further ones are not counted for intervals.
+MOST_COUNTED = 200
 
 
 @dataclass(frozen=True)
@@ -120,10 +106,22 @@ class RowFormat:
 
 
 @dataclass(frozen=True)
-class Parts:
-    """A Dask DataFrame, the roles of its columns, and how its rows travel."""
+class NewRows:
+    """The coding of rows that are assigned to groups, which have so many released values."""
 
-    frame: Any
+    space: Coordinates
+    n_released: int
+
+    def encode(self, frame: DataFrame) -> Floats:
+        """The numbers that travel, NaN where a value is missing."""
+        return self.space.numbers(frame)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A table in parts, the roles of its columns, and how its rows travel."""
+
+    table: PartedTable
     roles: TableRoles
     coding: Any
     constraints: GroupConstraints = field(default_factory=GroupConstraints)
@@ -132,73 +130,96 @@ class Parts:
     def format(self) -> RowFormat:
         return RowFormat(self.roles.quasi_identifiers, self.coding, self.constraints)
 
-    def __len__(self) -> int:
-        return self.frame.npartitions
-
     def map(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Make tasks `function(rows, number of the part, *arguments)`, one per part."""
-        # Wrapped once, so that they are not sent along with every task.
-        on_rows = dask.delayed(_on_rows, pure=False, traverse=False)
-        function = dask.delayed(function)
-        arguments = tuple(dask.delayed(argument, traverse=False) for argument in arguments)
-        row_format = dask.delayed(self.format, traverse=False)
-        return [
-            on_rows(part, function, row_format, number, *arguments)
-            for number, part in enumerate(self.frame[self.format.names].to_delayed())
-        ]
+        return self.table.map(self.format.names, _on_rows, function, self.format, *arguments)
 
-    def lengths(self) -> list[int]:
-        return dask.compute(*self.map(_length))
+    def lengths(self) -> Sequence[int]:
+        return self.table.compute(self.map(_length))
 
     def sample(self, seed: int, size: int) -> Sample:
         """Draw a uniform sample of the rows; seed and parts determine it."""
-        return compute_merged(self.map(Sample.of_part, seed, size), Sample.merged, size)
+        return self.table.merge(self.map(Sample.of_part, seed, size), Sample.merged, size)
 
-    def has_index(self) -> bool:
-        """Whether the index carries information, and does not just count the rows of each part."""
-        if self.frame.known_divisions or not isinstance(self.frame._meta.index, pd.RangeIndex):
-            return True
-        is_counter = dask.delayed(_is_counter, pure=False)
-        return not all(dask.compute(*map(is_counter, self.frame.index.to_delayed())))
-
-    def with_released(self, released: list[Any], coding: ReleasedColumns, model: Any) -> Any:
+    def with_released(self, released: Sequence[Any], coding: ReleasedTable, model: Any) -> Any:
         """The table with the columns replaced, given tasks for the released rows of each part.
 
         The result keeps a reference to the folder of the model, since the work of a lost worker is
         done again.
         """
-        dropped = [name for name in self.frame.columns if name in self.roles.dropped]
-        frame = self.frame.drop(columns=dropped) if dropped else self.frame
-        categories = self._used_categories(frame)
-        meta = _replace(frame._meta, np.empty((0, coding.n_released)), coding, categories)
-        put, coding = dask.delayed(_replace, pure=False), dask.delayed(coding, traverse=False)
-        parts = [
-            put(part, rows, coding, categories, model)
-            for part, rows in zip(frame.to_delayed(), released, strict=True)
-        ]
-        # Otherwise, Dask would turn lists and other objects into text.
-        with dask.config.set({"dataframe.convert-string": False}):
-            return dd.from_delayed(parts, meta=meta, divisions=frame.divisions, verify_meta=False)
+        return self.table.replaced(
+            _replace, released, coding, self.roles.dropped, self._used_categories(), model
+        )
 
-    def _used_categories(self, frame: Any) -> dict[Any, list[Any]]:
+    def _used_categories(self) -> dict[Any, list[Any]]:
         """For each categorical column the values that occur; categories may differ by part."""
         names = [
             name
-            for name, dtype in frame.dtypes.items()
-            if isinstance(dtype, pd.CategoricalDtype) and name not in self.roles.quasi_identifiers
+            for name, dtype in self.table.meta.dtypes.items()
+            if isinstance(dtype, pd.CategoricalDtype)
+            and name not in (*self.roles.quasi_identifiers, *self.roles.dropped)
         ]
         if not names:
             return {}
-        used = {}
-        for name, parts in categories_of_parts(frame[names]).items():
-            known = dict.fromkeys(value for all_of_part, _ in parts for value in all_of_part)
-            found = set().union(*(of_rows for _, of_rows in parts))
+        used, parts = {}, self.table.compute(self.table.map(names, _categories))
+        for name, *both in zip(names, *parts, strict=True):
+            known = dict.fromkeys(value for all_of_part, _ in both for value in all_of_part)
+            found = set().union(*(of_rows for _, of_rows in both))
             used[name] = [value for value in known if value in found]
         return used
 
 
-def _is_counter(index: Any) -> bool:
-    return index.name is None and index.equals(pd.RangeIndex(len(index)))
+def learn_columns(
+    table: PartedTable, estimator: Any, roles: TableRoles, k: int
+) -> tuple[TableCoding, dict[Any, float]]:
+    """Look at all rows of the quasi-identifiers; return what is learned, and their weights."""
+    names, weights = roles.quasi_identifiers, estimator.column_weights
+    if weights is not None and not isinstance(weights, dict):
+        raise TypeError(
+            f"column_weights={weights!r} must be a dict from columns to numbers or None, got "
+            f"{type(weights).__name__}."
+        )
+    weights = check_weights(weights, names)
+    treatments = treatments_for(estimator, _prototypes(table, names))
+    unit = [] if roles.unit is None else [roles.unit]
+    # Beyond so many people of a value, further ones are not counted.
+    most = k * (MOST_COUNTED if estimator.numbers == "interval" else 1)
+    tasks = table.map([*names, *unit], _survey, treatments, roles.unit, most)
+    surveys = table.merge(tasks, merge_surveys, treatments, most)
+    for name, survey in surveys.items():
+        check_k(k, survey.n_known + survey.n_missing)  # Nothing is known of the values of no rows.
+        if survey.facts is None:
+            warn_of_similar_values(f"Column {name!r}", survey.as_categories().known)
+    weight = None if roles.keeps_weight else roles.weight
+    forms = estimator.numbers, estimator.categories
+    return TableCoding.from_surveys(surveys, treatments, k, *forms, weight), weights
+
+
+def _prototypes(table: PartedTable, names: Sequence[Any]) -> dict[Any, Series]:
+    """By name, a prototype of each column; of objects, all rows tell of which kind they are."""
+    prototypes = {name: table.meta[name] for name in names}
+    have_objects = [name for name, column in prototypes.items() if column.dtype == object]
+    if have_objects:
+        prototypes |= table.merge(table.map(have_objects, _look_at_objects), _merged_prototypes)
+    return prototypes
+
+
+def _look_at_objects(frame: DataFrame, part: int) -> dict[Any, Series]:
+    return {name: prototype_of(column) for name, column in frame.items()}
+
+
+def _merged_prototypes(parts: Sequence[dict[Any, Series]]) -> dict[Any, Series]:
+    return {name: prototype_of(pd.concat([part[name] for part in parts])) for name in parts[0]}
+
+
+def _survey(frame: DataFrame, part: int, treatments: Any, unit: Any, most: int) -> Any:
+    return survey_table(frame, treatments, None if unit is None else keys_of(frame[unit]), most)
+
+
+def _categories(frame: DataFrame, part: int) -> list[tuple[list[Any], list[Any]]]:
+    """By column, its categories, and those that occur."""
+    both = ((column.cat, column.cat.remove_unused_categories().cat) for _, column in frame.items())
+    return [(list(known.categories), list(used.categories)) for known, used in both]
 
 
 def _length(rows: Floats, part: int) -> int:
@@ -206,28 +227,33 @@ def _length(rows: Floats, part: int) -> int:
 
 
 def _on_rows(
-    frame: DataFrame, function: Callable[..., Any], row_format: RowFormat, number: int, *rest: Any
+    frame: DataFrame, number: int, function: Callable[..., Any], row_format: RowFormat, *rest: Any
 ) -> Any:
     return function(row_format.encode(frame), number, *rest)
 
 
 def _replace(
     frame: DataFrame,
-    rows: Floats,
-    coding: ReleasedColumns,
+    rows: Floats | None,
+    coding: ReleasedTable,
+    dropped: list[Any],
     categories: dict[Any, list[Any]],
-    model: Any = None,
+    model: Any,
 ) -> DataFrame:
     """Replace the values in some columns; remove metadata and categories that do not occur."""
+    rows = np.empty((0, coding.n_released)) if rows is None else rows
     if len(rows) != len(frame):
         raise RuntimeError(
             f"A part of X had {len(rows)} rows and now has {len(frame)}: X changed on the way."
         )
-    frame = frame.copy(deep=False)
-    frame.attrs = {}
-    for name, cells in coding.cells(rows).items():
-        if name in frame.columns:  # New rows may have no weight.
-            frame[name] = cells.array
-    for name, used in categories.items():
-        frame[name] = frame[name].cat.set_categories(used)
-    return frame
+    released, cells = coding.cells(rows), []
+    for name in frame.columns:
+        if name in released:
+            cells += [column.set_axis(frame.index) for _, column in released[name].items()]
+        elif name in categories:
+            cells.append(frame[name].cat.set_categories(categories[name]))
+        elif name not in dropped:
+            cells.append(frame[name])
+    names = pd.Index([each.name for each in cells], name=frame.columns.name, tupleize_cols=False)
+    replaced = pd.DataFrame(dict(enumerate(cells)), index=frame.index, copy=False)
+    return replaced.set_axis(names, axis=1)

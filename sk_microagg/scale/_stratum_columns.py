@@ -27,7 +27,7 @@ from sk_microagg.privacy._amounts import Contributions
 from sk_microagg.privacy._counted import GroupCounts
 from sk_microagg.privacy._rules import Rule, check_whole_table
 from sk_microagg.privacy._strata import StratumNames, keys_of
-from sk_microagg.scale._survey import compute_merged
+from sk_microagg.scale._merging import compute_merged
 
 
 @dataclass(frozen=True)

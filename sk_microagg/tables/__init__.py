@@ -8,9 +8,9 @@ numbers are generalized.
 from sk_microagg.tables._categories import CategoryColumn as CategoryColumn
 from sk_microagg.tables._dates import DateColumn as DateColumn
 from sk_microagg.tables._encoder import TableEncoder
+from sk_microagg.tables._hierarchical import HierarchyColumn as HierarchyColumn
 from sk_microagg.tables._hierarchy import Hierarchy
 from sk_microagg.tables._numbers import NumberColumn as NumberColumn
 from sk_microagg.tables._ordinals import OrdinalColumn as OrdinalColumn
-from sk_microagg.tables._trees import HierarchyColumn as HierarchyColumn
 
 __all__ = ["Hierarchy", "TableEncoder"]

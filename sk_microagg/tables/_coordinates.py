@@ -9,11 +9,7 @@ from sk_microagg._model._points import Points, SparsePoints, with_values
 from sk_microagg._utils._space import ScaledSpace, fewest_known, known_people, make_scaler
 from sk_microagg._utils._statistics import group_means, squared_error, total_sum_of_squares
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Floats, Labels
-from sk_microagg.tables._dates import DateColumn
-from sk_microagg.tables._numbers import NumberColumn
-from sk_microagg.tables._ordinals import OrdinalColumn
-
-ON_A_LINE = (NumberColumn, OrdinalColumn, DateColumn)
+from sk_microagg.tables._columns import Line
 
 # A group is released as its most frequent category, unless as shares. Where nearly all members have
 # that one, the share of the others, compared with that in the whole table, is between one half
@@ -32,12 +28,8 @@ MAX_FOR_ROUTING = 32
 
 
 def numbers_of(table: DataFrame, columns: list[Any]) -> Floats:
-    return np.column_stack(
-        [
-            (column.values if isinstance(column, ON_A_LINE) else column.numbers)(table[column.name])
-            for column in columns
-        ]
-    )
+    """The cells of records as numbers, NaN where a value is missing."""
+    return np.column_stack([column.numbers(table[column.name]) for column in columns])
 
 
 class Coordinates:
@@ -58,8 +50,8 @@ class Coordinates:
         n_records: int | None = None,
     ) -> None:
         self._columns = columns
-        self._lines = [column for column in columns if isinstance(column, ON_A_LINE)]
-        self._categories = [column for column in columns if not isinstance(column, ON_A_LINE)]
+        self._lines = [column for column in columns if isinstance(column, Line)]
+        self._categories = [column for column in columns if not isinstance(column, Line)]
         self._weights = {column.name: float(weights.get(column.name, 1.0)) for column in columns}
         for column in self._categories:
             self._weights[column.name] *= 1.0 if shares else WEIGHT_OF_CATEGORIES
@@ -77,7 +69,7 @@ class Coordinates:
 
     def _values(self, numbers):
         """A copy of the columns on a line."""
-        places = [place for place, c in enumerate(self._columns) if isinstance(c, ON_A_LINE)]
+        places = [place for place, c in enumerate(self._columns) if isinstance(c, Line)]
         return np.ascontiguousarray(numbers[:, places])
 
     def _codes(self, numbers):
@@ -85,7 +77,7 @@ class Coordinates:
         return {
             column.name: column.codes_of_numbers(numbers[:, place])
             for place, column in enumerate(self._columns)
-            if not isinstance(column, ON_A_LINE)
+            if not isinstance(column, Line)
         }
 
     def _without_few(self, values):

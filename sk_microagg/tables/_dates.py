@@ -1,14 +1,19 @@
 """Columns of dates, times, durations or periods: one coordinate each."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import numpy as np
 
 from sk_microagg._utils._rounding import Rounding, finest_step
-from sk_microagg._utils._tables import as_typed, import_extra, kind_of
+from sk_microagg._utils._tables import as_typed, kind_of
 from sk_microagg._utils._typing import Array, Booleans, Floats, Series
-from sk_microagg.tables._frames import is_missing
+from sk_microagg.tables._columns import Line, Survey, Treatment
+from sk_microagg.tables._frames import import_pandas, is_missing
 
 NANOSECONDS = {
     "D": 86_400_000_000_000,
@@ -38,53 +43,94 @@ EXACT = 2**53
 COARSE = 2**50
 
 
-class DateColumn:
+@dataclass(frozen=True)
+class DateFacts:
+    """What some dates show: the lengths of their ticks and steps, the largest date and their sum.
+
+    Lengths and sums are in nanoseconds, or in periods. Python's integers have room for any sum.
+    """
+
+    tick: int
+    step: int
+    largest: int
+    total: int
+
+    @classmethod
+    def of_part(cls, ticks: Array, tick: int) -> DateFacts:
+        """What some known dates show."""
+        lengths = [length for length in NANOSECONDS.values() if tick and length % tick == 0]
+        whole = [length for length in lengths if not np.any(ticks % (length // tick))]
+        largest = max(map(abs, (int(ticks.min()), int(ticks.max())))) if len(ticks) else 0
+        # In two halves, whose sums have room in 64 bits.
+        total = (int(np.sum(ticks >> 32)) << 32) + int(np.sum(ticks & 0xFFFFFFFF))
+        unit = tick or 1
+        return cls(tick, max(whole) if whole else tick, largest * unit, total * unit)
+
+    @classmethod
+    def merged(cls, parts: Sequence[DateFacts]) -> DateFacts:
+        """What several parts show together."""
+        tick, step = (min(getattr(part, name) for part in parts) for name in ("tick", "step"))
+        largest, total = max(part.largest for part in parts), sum(part.total for part in parts)
+        return cls(tick, step, largest, total)
+
+
+class DateColumn(Line):
     """A column of dates, times, durations or periods.
 
-    Their averages are multiples of `unit`, such as "day" or "minute". None stands for the longest
-    unit of which all dates are multiples, and "auto" or a number for one that hides the dates.
-    Periods are released as periods.
+    Their averages are multiples of `decimals`, such as "day" or "minute". None stands for the
+    longest unit of which all dates are multiples, and "auto" or a number for one that hides the
+    dates. Periods are released as periods.
     """
 
     kind = "date"
-    # What "auto" would do, if the user asked for more.
-    finer_than: Rounding | None = None
 
-    def __init__(self, column: Series, unit: Any = "auto") -> None:
-        self.name = column.name
-        ticks, tick = ticks_of(column)
-        ticks = ticks[~is_missing(column)]
+    @classmethod
+    def _look_at(cls, cells: Series, treatment: Treatment) -> tuple[DateFacts, Series | None]:
+        missing = is_missing(cells)
+        if missing.all():  # Of objects, nothing tells what they are.
+            no_ticks = np.empty(len(cells), dtype=np.int64), NANOSECONDS["D"]
+            ticks, tick = no_ticks if cells.dtype == object else ticks_of(cells)
+        else:
+            if treatment.has_intervals:
+                days_of_dates(cells)  # Raise an error for what has no calendar.
+            ticks, tick = ticks_of(cells)
+        facts = DateFacts.of_part(ticks[~missing], tick)
+        return facts, cells if treatment.has_intervals else None
+
+    def __init__(self, survey: Survey, treatment: Treatment, k: int = 1) -> None:
+        facts, unit = survey.facts, treatment.decimals
+        self.name = survey.like.name
+        tick, own_step = facts.tick, facts.step
         wanted = UNITS_OF_DATES.get(unit) if tick else None
         if wanted is not None and wanted < tick:
             raise ValueError(
                 f"decimals={unit!r} for column {self.name!r} is a shorter unit than its type has."
             )
-        lengths = [length for length in NANOSECONDS.values() if tick and length % tick == 0]
-        whole = [length for length in lengths if not np.any(ticks % (length // tick))]
-        own_step = max(whole) if whole else tick
         self.step = wanted or own_step
-        kind = getattr(column.dtype, "pyarrow_dtype", None)
+        kind = getattr(survey.like.dtype, "pyarrow_dtype", None)
         self._is_time_of_day = str(kind).startswith("time") and not str(kind).startswith("timest")
         self._is_asked = wanted is not None or unit is None
         # In steps: of which they are all multiples, and of which averages will be.
         self._own = max(own_step // self.step, 1) if tick else 1
         self._multiple, self._rest, self._reason = 1, 0, ""
-        self.origin = self._near(ticks // (self.step // tick)) if tick and len(ticks) else 0
+        # A round number near to large ones, from which differences are exact as floats.
+        self.origin = 0
+        if tick and facts.largest >= EXACT * self.step:
+            self.origin = facts.total // (survey.n_known * self.step * COARSE) * COARSE
 
     @property
     def rounding(self) -> Rounding:
         """How averages are rounded."""
         return self._rounding(self._multiple, self._reason)
 
-    def find_rounding(self, values: Floats, spread: float) -> None:
-        """Find how averages are rounded, given all values and their deviation within groups."""
-        length, reason = finest_step(values, spread, self._lengths())
+    def find_rounding(self, numbers: Floats, spread: float) -> None:
+        length, reason = finest_step(numbers, spread, self._lengths())
         multiple = max(round(length), self._own)
         reason = reason if multiple > self._own else ""
         if not self._is_asked:
             self._multiple, self._reason = multiple, reason
             # Dates that are all at ten o'clock have means at ten o'clock.
-            rests = (np.rint(values[~np.isnan(values)]).astype(np.int64) + self.origin) % multiple
+            rests = (np.rint(numbers[~np.isnan(numbers)]).astype(np.int64) + self.origin) % multiple
             self._rest = int(rests[0]) if len(rests) and (rests == rests[0]).all() else 0
         elif multiple > 1:
             self.finer_than = self._rounding(multiple, reason)
@@ -105,20 +151,14 @@ class DateColumn:
             unit = NAME_OF_UNIT.get(length) or f"{n_days} days"
         return Rounding(unit, reason)
 
-    @staticmethod
-    def _near(steps: Array) -> int:
-        """A round number near to large ones, from which differences are exact as floats."""
-        if np.abs(steps).max() < EXACT:
-            return 0
-        return int(steps.mean() // COARSE) * COARSE
-
-    def values(self, column: Series) -> Floats:
+    def numbers(self, cells: Series) -> Floats:
         """The dates as floats, in steps, with NaN where one is missing."""
-        if is_missing(column).all():
-            return np.full(len(column), np.nan)
+        missing = is_missing(cells)
+        if missing.all():
+            return np.full(len(cells), np.nan)
         ticks: Any
         tick: Any
-        ticks, tick = ticks_of(column) if kind_of(column) == "date" else (None, None)
+        ticks, tick = ticks_of(cells) if kind_of(cells) == "date" else (None, None)
         if tick is None or (tick == 0) != (self.step == 0):
             raise ValueError(f"Column {self.name!r} of X must hold dates, as it did in fit.")
         if tick == self.step:
@@ -128,13 +168,18 @@ class DateColumn:
             values *= tick / self.step if tick > self.step else 1.0
             values /= self.step / tick if tick < self.step else 1.0
             values -= self.origin
-        return np.where(is_missing(column), np.nan, values)
+        return np.where(missing, np.nan, values)
 
-    def released(self, values: Floats, like: Series) -> Series:
+    def rounded(self, averages: Floats) -> Floats:
+        steps = np.rint(np.where(np.isnan(averages), 0.0, averages)).astype(np.int64) + self.origin
+        rounded = self._rounded(steps, 1) if self._multiple > 1 else steps
+        return np.where(np.isnan(averages), np.nan, (rounded - self.origin).astype(np.float64))
+
+    def released(self, averages: Floats, like: Series) -> Series:
         """Averages as dates of the type of a column, rounded to whole steps."""
         _, tick = ticks_of(like)
-        missing = np.isnan(values)
-        steps = np.rint(np.where(missing, 0.0, values)).astype(np.int64) + self.origin
+        missing = np.isnan(averages)
+        steps = np.rint(np.where(missing, 0.0, averages)).astype(np.int64) + self.origin
         if self._multiple > 1:
             steps = self._rounded(steps, max(self.step // tick, 1) if tick else 1)
         if self._is_time_of_day:  # Before midnight, it is not rounded up to the next day.
@@ -176,7 +221,7 @@ def ticks_of(column: Series) -> tuple[Array, int]:
 
 def dates_like(ticks: Array, missing: Booleans, like: Series) -> Series:
     """Dates of the type of a column, from whole numbers of its unit."""
-    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    pandas = import_pandas()
     kind = like.dtype
     if "period" in str(kind):
         cells = pandas.arrays.PeriodArray(np.where(missing, pandas.NaT._value, ticks), dtype=kind)

@@ -1,26 +1,20 @@
 """A whole table as points, and groups of points as rows of a table."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
 
 from sk_microagg._model._points import Points
 from sk_microagg._utils._deadline import warn_user
-from sk_microagg._utils._formatting import in_a_list
-from sk_microagg._utils._rounding import Rounding, Spread, about_finer
-from sk_microagg._utils._statistics import Members, group_means, loss_share, without_single
-from sk_microagg._utils._tables import import_extra, kind_of, texts_of, warn_of_similar_values
-from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels, Series
-from sk_microagg.tables._categories import CategoryColumn
-from sk_microagg.tables._coordinates import ON_A_LINE, Coordinates, numbers_of
-from sk_microagg.tables._dates import DateColumn
+from sk_microagg._utils._statistics import loss_share
+from sk_microagg._utils._tables import texts_of, warn_of_similar_values
+from sk_microagg._utils._typing import Array, DataFrame, Floats, Labels
+from sk_microagg.tables._coding import TableCoding, find_treatments, survey_table
+from sk_microagg.tables._columns import Line
+from sk_microagg.tables._forms import ReleasedShares
 from sk_microagg.tables._frames import is_missing
 from sk_microagg.tables._hierarchy import Hierarchy
-from sk_microagg.tables._numbers import NumberColumn, group_averages
-from sk_microagg.tables._ordinals import OrdinalColumn
-from sk_microagg.tables._recoding import group_intervals
-from sk_microagg.tables._trees import HierarchyColumn
 
 # How messages begin, for those who filter them.
 LOST = "Column .* (is released as missing almost everywhere|has mostly values that fewer than)"
@@ -103,13 +97,31 @@ class TableEncoder:
         decimals: Mapping[Any, Any] | tuple[()] = (),
         shares: bool = False,
     ) -> None:
-        about = dict(kinds), dict(orders), dict(hierarchies), dict(decimals)
-        self.k = k
-        self.columns = [_make_column(table[name], k, units, *about) for name in table.columns]
-        numbers = numbers_of(table, self.columns)
-        self.coordinates = Coordinates(
-            self.columns, k, dict(weights), numbers, units=units, shares=shares
+        treatments = find_treatments(
+            dict(table.items()), dict(kinds), dict(orders), dict(hierarchies), dict(decimals)
         )
+        surveys = survey_table(table, treatments, units)
+        coding = TableCoding.from_surveys(
+            surveys, treatments, k, categories="shares" if shares else "mode"
+        )
+        self._fit(coding, coding.encode(table), weights, units)
+
+    @classmethod
+    def from_coding(
+        cls,
+        coding: TableCoding,
+        numbers: Floats,
+        weights: Mapping[Any, float] | tuple[()] = (),
+        units: Array | None = None,
+    ) -> Self:
+        """The encoder of records that are given as numbers, whose columns are known already."""
+        encoder = cls.__new__(cls)
+        encoder._fit(coding, numbers, weights, units)
+        return encoder
+
+    def _fit(self, coding: TableCoding, numbers: Floats, weights: Any, units: Any) -> None:
+        self.k, self.columns = coding.k, coding.columns
+        self.coordinates = coding.fit_space(numbers, weights, units)
 
     def points(self, table: DataFrame) -> Points:
         """The points of records.
@@ -137,67 +149,10 @@ class TableEncoder:
         """
         return {
             column.name: loss_share(*sums[column.name])
-            if isinstance(column, ON_A_LINE)
+            if isinstance(column, Line)
             else column.loss(table[column.name], labels)
             for column in self.columns
         }
-
-    def released(
-        self,
-        table: DataFrame,
-        labels: Labels,
-        *,
-        numbers: Literal["mean", "median", "interval"] = "mean",
-        categories: Literal["mode", "shares", "generalize"] = "mode",
-        units: Array | None = None,
-        weights: Floats | None = None,
-    ) -> dict[Any, DataFrame]:
-        """By the name of each column, a table with the row that each group is released as.
-
-        `units` say who each record belongs to, and `weights` how often each counts in means, shares
-        and most frequent values; None if each belongs to somebody else, and for once. This decides
-        how averages are rounded.
-        """
-        members, released = Members(labels, units, weights), {}
-        for column in self.columns:
-            cells = table[column.name]
-            is_on_a_line = isinstance(column, ON_A_LINE)
-            if is_on_a_line and numbers == "interval":
-                rows = group_intervals(column, cells, members, self.k)[0]
-            elif is_on_a_line:
-                values = column.values(cells)
-                known = without_single(values, labels, units)
-                spread = Spread.within(known[:, None], labels).deviations()[0]
-                column.find_rounding(known, spread)
-                averages = group_averages(values, members, numbers, cells)
-                rows = column.released(averages, cells)
-            elif categories == "mode":
-                rows = column.modes(cells, members, self.k)
-            elif categories == "generalize":
-                rows = column.generalized(cells, members)
-            else:
-                names, indicators = column.shares(cells)
-                released[column.name] = _frame(names, group_means(indicators, labels, weights))
-                continue
-            released[column.name] = rows.to_frame()
-        return released
-
-    def generalization_loss(
-        self, table: DataFrame, labels: Labels, units: Array | None = None
-    ) -> float:
-        """The mean loss per cell of a release of intervals and common nodes, as KAIM measures it.
-
-        It is from 0 to 1. Missing cells lose nothing.
-        """
-        members, lost = Members(labels, units), []
-        for column in self.columns:
-            cells = table[column.name]
-            if isinstance(column, ON_A_LINE):
-                _, losses = group_intervals(column, cells, members, self.k)
-            else:
-                losses = column.generalization_losses(cells, members)
-            lost.append(np.where(is_missing(cells), 0.0, losses[labels]).mean())
-        return float(np.mean(lost))
 
     def formatted(
         self, table: DataFrame, *, categories: Literal["mode", "shares", "generalize"] = "mode"
@@ -206,38 +161,12 @@ class TableEncoder:
         formatted = {}
         for column in self.columns:
             cells = table[column.name]
-            if categories == "shares" and not isinstance(column, ON_A_LINE):
-                formatted[column.name] = _frame(*column.shares(cells))
+            if categories == "shares" and not isinstance(column, Line):
+                shares = ReleasedShares(column)
+                formatted[column.name] = shares.cells(shares.indicators(column.numbers(cells)))
             else:
                 formatted[column.name] = cells.reset_index(drop=True).to_frame()
         return formatted
-
-
-def _frame(names: list[str], values: Floats) -> DataFrame:
-    pandas = import_extra("pandas", "table", "A table of columns of any kind")
-    return pandas.DataFrame(values, columns=names)
-
-
-def _make_column(
-    column: Series, k: int, units: Any, kinds: Any, orders: Any, hierarchies: Any, decimals: Any
-) -> Any:
-    name = column.name
-    if name in hierarchies:
-        return HierarchyColumn(column, k, hierarchies[name], units)
-    if name in orders:
-        return OrdinalColumn(column, k, orders[name], units)
-    kind = kinds.get(name) or kind_of(column)
-    if is_missing(column).all():
-        kind = "category"
-    if kind == "number":
-        return NumberColumn(column, decimals.get(name, "auto"))
-    if kind == "ordinal":
-        return OrdinalColumn(column, k, units=units)
-    if kind == "date":
-        return DateColumn(column, decimals.get(name, "auto"))
-    category = CategoryColumn(column, k, units)
-    category.kind = kind
-    return category
 
 
 def warn_of_similar_texts(table: DataFrame) -> None:
@@ -272,21 +201,3 @@ def warn_of_lost_columns(
                 f"Column {name!r} has mostly values that fewer than {k} people share: groups do "
                 f"not keep these together, and the information loss does not count them. {ADVICE}",
             )
-
-
-def find_roundings(columns: Sequence[Any], weight: Any) -> dict[Any, Rounding]:
-    """How averages of groups are rounded, by the name of each column of numbers or dates.
-
-    Warn of averages that are finer than "auto" would make them; with a weight, refuse them.
-    """
-    averaged = [column for column in columns if isinstance(column, ON_A_LINE)]
-    finer = {column.name: column.finer_than for column in averaged if column.finer_than}
-    if finer and weight is not None:
-        names = in_a_list([f"{name!r} ({rounding})" for name, rounding in finer.items()])
-        raise ValueError(
-            f"decimals must not be finer than 'auto' if there is a weight, here {weight!r}, since "
-            f"weights tell apart whose values are in a mean. It is finer for {names}."
-        )
-    if finer:
-        warn_user(about_finer(finer))
-    return {column.name: column.rounding for column in averaged if column.rounding}

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from sk_microagg._utils._statistics import n_people
-from sk_microagg._utils._tables import as_table, dimensions_explained, import_extra, is_categorical
+from sk_microagg._utils._tables import as_table, dimensions_explained, import_extra
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Estimator, Labels, Series
 from sk_microagg._utils._validation import check_names_differ
 
@@ -17,11 +16,15 @@ NOT_IN_ARROW = ("Object", "Int128", "UInt128")
 NOTES_OF_TYPES = b"_PL_", b"ARROW:extension:"
 
 
+def import_pandas() -> Any:
+    return import_extra("pandas", "table", "A table of columns of any kind")
+
+
 class Frame:
     """A table as a pandas DataFrame, and the way back to the type that it came in."""
 
     def __init__(self, X: Any, estimator: Estimator = None) -> None:
-        self._pandas = import_extra("pandas", "table", "A table of columns of any kind")
+        self._pandas = import_pandas()
         if hasattr(X, "iloc") and hasattr(X, "columns"):
             self.table, self.back = X, self._same_index
         elif hasattr(X, "get_columns"):
@@ -177,19 +180,3 @@ def with_room(column: Series) -> Series:
         return column.astype(object)
     names = {"b": "boolean", "i": f"Int{8 * column.dtype.itemsize}"}
     return column.astype(names.get(column.dtype.kind, f"UInt{8 * column.dtype.itemsize}"))
-
-
-def without_rare_categories(
-    released: Series, column: Series, k: int, units: Array | None = None
-) -> Series:
-    """Released cells whose type does not list categories that few records have."""
-    if not is_categorical(released):
-        return released
-    categories = released.dtype.categories
-    codes = column.cat.codes.to_numpy().astype(np.intp) + 1
-    n_records = n_people(codes, len(categories) + 1, units)[1:]
-    n_shown = np.bincount(released.cat.codes.to_numpy() + 1, minlength=len(categories) + 1)[1:]
-    stay = (n_records >= k) | (n_shown > 0)
-    if released.dtype.ordered:
-        stay |= n_records == 0
-    return released.cat.set_categories(categories[stay])

@@ -67,17 +67,29 @@ class Grid:
     number; if that range is empty, there is no step.
     """
 
-    def __init__(self, k: int, step: float | None = None, units: Array | None = None) -> None:
+    def __init__(
+        self,
+        k: int,
+        step: float | None = None,
+        units: Array | None = None,
+        counts: Labels | None = None,
+    ) -> None:
         self._k = k
         self._step = step
         self._units = units
+        self._counts = counts
 
     def with_units(self, units: Array | None) -> "Grid":
         """The same grid, for records of which some belong to the same person."""
         return Grid(self._k, self._step, units)
 
     def count(self, places: Labels, n_numbers: int) -> Labels:
-        """How many people have each number, given the place of that of each record."""
+        """How many people have each number, given the place of that of each record.
+
+        If there are `counts`, a record stands for as many people.
+        """
+        if self._counts is not None:
+            return np.bincount(places, self._counts, n_numbers).astype(np.intp)
         return n_people(places, n_numbers, self._units)
 
     def ends(self, numbers: Floats, counts: Labels) -> tuple[Floats, Floats]:

@@ -214,10 +214,18 @@ class TreeHierarchy(Hierarchy):
         occurrences = np.repeat(np.array([*counts], dtype=object), [*counts.values()])
         return self._domain(occurrences, "counts").info[self._node_above(values)]
 
-    def _domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
-        if not self._leaf_of.keys() >= set(map(label_of, values)):
+    def has_leaves(self, values: Any) -> bool:
+        """Whether all of some known values are leaves."""
+        return self._leaf_of.keys() >= set(map(label_of, values))
+
+    def check_leaves(self, values: Any, column: str) -> None:
+        """Raise an error unless all of some known values are leaves."""
+        if not self.has_leaves(values):
             is_bad = np.array([label_of(value) not in self._leaf_of for value in values])
             check_cells(is_bad, column, NO_LEAF)
+
+    def _domain(self, values: Any, column: str, grid: Grid | None = None) -> TreeDomain:
+        self.check_leaves(values, column)
         return TreeDomain(self._tree, values, self._losses)
 
     def _released_values(self, covers: Iterable[tuple[Any, ...]], domain: Any) -> TreeDomain:

@@ -1,28 +1,46 @@
-"""Columns of numbers, and averages of these and of dates. One coordinate each.
+"""Columns of numbers: one coordinate each.
 
 They are standardized together with the ranks of ordinal values, by the scaler that
 :class:`MicroAggregator` uses. A missing value lies in the middle, and is told apart by a coordinate
 of its own.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._formatting import decimals_of
+from sk_microagg._utils._decimals import Decimals
 from sk_microagg._utils._places import NO_NUMBER, TOO_LARGE, check_cells, no_numbers
 from sk_microagg._utils._rounding import Rounding, finer_than, rounding_of_numbers
-from sk_microagg._utils._statistics import Members, means_of_known, too_few_known
-from sk_microagg._utils._tables import import_extra
+from sk_microagg._utils._tables import kind_of
 from sk_microagg._utils._typing import Floats, Series
 from sk_microagg._utils._validation import LARGEST_VALUE, check_range
+from sk_microagg.tables._columns import Line, Survey, Treatment
 from sk_microagg.tables._dates import UNITS_OF_DATES
-from sk_microagg.tables._frames import can_be_missing
+from sk_microagg.tables._frames import import_pandas
 
 
-class NumberColumn:
+@dataclass(frozen=True)
+class NumberFacts:
+    """What some numbers show."""
+
+    decimals: Decimals
+    low: float
+    high: float
+
+    @classmethod
+    def merged(cls, parts: Sequence[NumberFacts]) -> NumberFacts:
+        """What several parts show together."""
+        decimals = Decimals.merged([part.decimals for part in parts])
+        return cls(decimals, min(part.low for part in parts), max(part.high for part in parts))
+
+
+class NumberColumn(Line):
     """A column of numbers.
 
     Averages are released with `decimals`: "auto" for as many as hide the values, None for all.
@@ -30,62 +48,55 @@ class NumberColumn:
 
     kind = "number"
 
-    # What "auto" would do, if the user asked for more.
-    finer_than: Rounding | None = None
+    @classmethod
+    def _look_at(cls, cells: Series, treatment: Treatment) -> tuple[NumberFacts, Series | None]:
+        if cells.dtype != object and kind_of(cells) != cls.kind:
+            raise ValueError(
+                f"Column {cells.name!r} of X holds integers of 2**53 or more, which floats do not "
+                "distinguish: name it in `categorical`, or convert it to text."
+            )
+        values = floats_of(cells)
+        # What has one decimal has many more if it is converted from 4 bytes to 8.
+        is_narrow = getattr(cells.dtype, "itemsize", 8) < 8 and _cell_type(cells) is float
+        decimals = Decimals.of_part(values.astype(np.float32) if is_narrow else values)
+        known = values[~np.isnan(values)]
+        facts = NumberFacts(decimals, known.min(initial=np.inf), known.max(initial=-np.inf))
+        return facts, type(cells)(values, name=cells.name) if treatment.has_intervals else None
 
-    def __init__(self, column: Series, decimals: int | Literal["auto"] | None = "auto") -> None:
-        self.name = column.name
+    def __init__(self, survey: Survey, treatment: Treatment, k: int = 1) -> None:
+        decimals = treatment.decimals
+        self.name = survey.like.name
         if decimals in UNITS_OF_DATES:
             raise ValueError(
                 f"decimals={decimals!r} for column {self.name!r} is a unit of dates, but the "
                 "column holds numbers."
             )
-        cell = _cell_type(column)
-        # What has one decimal has many more if it is converted from 4 bytes to 8.
-        is_narrow = getattr(column.dtype, "itemsize", 8) < 8 and cell is float
-        values = self.values(column)
-        check_range(values, f"Column {self.name!r} of X")
-        self.own_decimals = decimals_of(values.astype(np.float32) if is_narrow else values)
-        if cell is int and decimals != "auto":
+        check_range(np.array([survey.facts.low, survey.facts.high]), f"Column {self.name!r} of X")
+        self.own_decimals = survey.facts.decimals.fewest()
+        if _cell_type(survey.like) is int and decimals != "auto":
             # Integers are rounded once: 5.45 is 5, and not 5.5 and then 6.
             decimals = 0 if decimals is None else min(decimals, 0)
         self._asked = decimals
         self.rounding = Rounding(self.own_decimals if decimals == "auto" else decimals)
 
-    def find_rounding(self, values: Floats, spread: float) -> None:
-        """Find how averages are rounded, given all values and their deviation within groups."""
-        auto = rounding_of_numbers(values, self.own_decimals, spread)
+    def find_rounding(self, numbers: Floats, spread: float) -> None:
+        auto = rounding_of_numbers(numbers, self.own_decimals, spread)
         if self._asked == "auto":
             self.rounding = auto
         elif finer_than(auto, self._asked):
             self.finer_than = auto
 
-    def values(self, column: Series) -> Floats:
-        about = f"Column {self.name!r} of X"
-        values = _as_floats(column)
-        if values is None:
-            is_bad = no_numbers(column.tolist())
-            advice = "The column must hold numbers, as it did in fit."
-            known = int(column.notna().sum())
-            check_cells(is_bad, about, NO_NUMBER, n_cells=known, advice=advice, column=self.name)
-            raise ValueError(f"{about} holds no numbers. {advice}")
-        check_cells(
-            np.abs(values) > LARGEST_VALUE,
-            about,
-            TOO_LARGE,
-            n_cells=int(np.sum(~np.isnan(values))),
-            advice=f"Numbers must be finite and at most {LARGEST_VALUE:.3g}.",
-            column=self.name,
-        )
-        return values
+    def numbers(self, cells: Series) -> Floats:
+        return floats_of(cells)
 
-    def released(self, values: Floats, like: Series) -> Series:
-        """Averages as a column of the type of another one, rounded; missing where they are NaN."""
-        pandas = import_extra("pandas", "table", "A table of columns of any kind")
-        cell = _cell_type(like)
+    def rounded(self, averages: Floats) -> Floats:
         decimals = self.rounding.decimals
         # Adding zero turns -0.0 into 0.0.
-        rounded = values if decimals is None else np.round(values, decimals) + 0.0
+        return averages if decimals is None else np.round(averages, decimals) + 0.0
+
+    def released(self, averages: Floats, like: Series) -> Series:
+        pandas = import_pandas()
+        cell, rounded = _cell_type(like), self.rounded(averages)
         if cell is int and like.dtype != object:
             # Rounded to hundreds, say, a number may exceed its type.
             limits = np.iinfo(getattr(like.dtype, "numpy_dtype", like.dtype))
@@ -105,6 +116,27 @@ class NumberColumn:
         return lambda value: Decimal(repr(value) if digits is None else f"{value:.{digits}f}")
 
 
+def floats_of(column: Series) -> Floats:
+    """The cells as floats; raise an error unless all that are known are finite numbers."""
+    about = f"Column {column.name!r} of X"
+    values = _as_floats(column)
+    if values is None:
+        is_bad = no_numbers(column.tolist())
+        advice = "The column must hold numbers, as it did in fit."
+        known = int(column.notna().sum())
+        check_cells(is_bad, about, NO_NUMBER, n_cells=known, advice=advice, column=column.name)
+        raise ValueError(f"{about} holds no numbers. {advice}")
+    check_cells(
+        np.abs(values) > LARGEST_VALUE,
+        about,
+        TOO_LARGE,
+        n_cells=int(np.sum(~np.isnan(values))),
+        advice=f"Numbers must be finite and at most {LARGEST_VALUE:.3g}.",
+        column=column.name,
+    )
+    return values
+
+
 def _as_floats(column: Series) -> Floats | None:
     """The cells as floats; None if they are no numbers, since the message of NumPy quotes one."""
     try:
@@ -115,7 +147,7 @@ def _as_floats(column: Series) -> Floats | None:
 
 def _cell_type(column: Series) -> type:
     """The type of the numbers in a column: int, float or Decimal."""
-    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    pandas = import_pandas()
     if pandas.api.types.is_integer_dtype(column.dtype):
         return int
     if "decimal" in str(column.dtype):
@@ -126,19 +158,3 @@ def _cell_type(column: Series) -> type:
             return Decimal
         return int if pandas.api.types.infer_dtype(known) == "integer" else float
     return float
-
-
-def group_averages(values: Floats, members: Members, average: str, like: Series) -> Floats:
-    """Mean or median of the known values of each group; NaN where too few are known."""
-    labels, n_groups = members.labels, members.n_groups
-    if average == "mean":
-        averages = means_of_known(values, labels, n_groups, members.weights)
-    else:
-        pandas = import_extra("pandas", "table", "A table of columns of any kind")
-        known = ~np.isnan(values)
-        medians = pandas.Series(values[known]).groupby(labels[known]).median()
-        averages = np.full(n_groups, np.nan)
-        averages[medians.index] = medians.to_numpy()
-    if can_be_missing(like):
-        averages[too_few_known(values, labels, n_groups, members.units)] = np.nan
-    return averages

@@ -1,4 +1,4 @@
-"""Intervals and nodes instead of values, whose ends tell nobody's value: by group, or globally.
+"""Intervals and nodes whose ends tell nobody's value, the same for all records.
 
 In global recoding, the values of a column are cut once for all records, and do not overlap. All
 columns begin as "*". Cuts are added one at a time, the one first that lowers the loss most, as
@@ -21,78 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._statistics import Members, take_units
-from sk_microagg._utils._tables import import_extra, text_of_day
+from sk_microagg._utils._statistics import take_units
 from sk_microagg._utils._typing import Array, Booleans, DataFrame, Floats, Labels, Series
 from sk_microagg.privacy import Rules
 from sk_microagg.privacy._strata import Strata
-from sk_microagg.tables._coordinates import ON_A_LINE
+from sk_microagg.tables._columns import Line
 from sk_microagg.tables._dates import DateColumn, days_of_dates
-from sk_microagg.tables._domain import Calendar, Cover, DateDomain, NumberDomain
-from sk_microagg.tables._frames import is_missing
-from sk_microagg.tables._grid import Grid, SharedGrid, round_edges
-from sk_microagg.tables._labels import ROOT, interval_text, label_of
+from sk_microagg.tables._domain import Calendar, Cover, NumberDomain
+from sk_microagg.tables._forms import text_of_cover
+from sk_microagg.tables._frames import import_pandas, is_missing
+from sk_microagg.tables._grid import Grid, round_edges
+from sk_microagg.tables._labels import label_of
 from sk_microagg.tables._ordinals import OrdinalColumn
-
-
-def values_for_intervals(column: Any, cells: Series) -> Floats:
-    """Numbers, days or ranks. Rare ordinal values have ranks of their own: none becomes an end."""
-    is_ordinal = isinstance(column, OrdinalColumn)
-    return column.all_ranks(cells) if is_ordinal else _places_of(column, cells)
-
-
-def make_domain(
-    column: Any, values: Floats, k: int, units: Array | None, counts: Labels | None = None
-) -> NumberDomain:
-    """The domain of the known values of a column, whose ends are safe.
-
-    If `counts` are given, values are different and in order, and these many people have each.
-    """
-    is_ordinal = isinstance(column, OrdinalColumn)
-    grid = (SharedGrid if is_ordinal else Grid)(k, units=units)
-    if counts is not None:
-        grid.count = lambda places, n_numbers: counts  # type: ignore[method-assign]
-    if is_ordinal:
-        return NumberDomain(values, grid, unit=1.0)
-    return (DateDomain if isinstance(column, DateColumn) else NumberDomain)(values, grid)
-
-
-def text_of_cover(column: Any, cover: Cover, is_closed: bool = True) -> str:
-    if not cover:
-        return ROOT
-    write: Callable[[Any], str] = text_of_day if isinstance(column, DateColumn) else label_of
-    if isinstance(column, OrdinalColumn):
-        cover = tuple(column.order[np.searchsorted(column.ranks, rank)] for rank in cover)
-    low, high = map(write, cover)
-    return interval_text(low, high) if is_closed else f"[{low}, {high})"
-
-
-def group_intervals(column: Any, cells: Series, members: Members, k: int) -> tuple[Series, Floats]:
-    """The interval of each group as text, "*" if a value is missing, and the loss of each.
-
-    The loss is the width as a share of the range of all these intervals, as KAIM measures it.
-    """
-    values = values_for_intervals(column, cells)
-    known = ~np.isnan(values)
-    domain = make_domain(column, values[known], k, take_units(members.units, known))
-    low, high, is_complete = extremes(values, members)
-    covers = [
-        domain.cover(*domain.range_of((lowest, highest))) if complete else ()
-        for lowest, highest, complete in zip(low, high, is_complete, strict=True)
-    ]
-    shown = NumberDomain([end for cover in covers for end in cover], unit=domain.unit)
-    texts = [text_of_cover(column, cover) for cover in covers]
-    losses = np.array([*map(shown.loss_of, covers)])
-    return type(cells)(texts, dtype=object, name=cells.name), losses
-
-
-def extremes(values: Floats, members: Members) -> tuple[Floats, Floats, Booleans]:
-    """The smallest and largest known value of each group, and whether all are known."""
-    known, labels, n_groups = ~np.isnan(values), members.labels, members.n_groups
-    low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
-    np.minimum.at(low, labels[known], values[known])
-    np.maximum.at(high, labels[known], values[known])
-    return low, high, np.bincount(labels[~known], minlength=n_groups) == 0
+from sk_microagg.tables._values import factorize
 
 
 @dataclass(frozen=True)
@@ -118,7 +59,7 @@ class Recoding:
 
 
 def _keys_of(table: DataFrame, texts_of: Mapping[Any, Any], strata: Labels) -> Any:
-    pandas = import_extra("pandas", "table", "A table of columns of any kind")
+    pandas = import_pandas()
     texts = [texts_of[name](table[name]) for name in texts_of]
     return pandas.MultiIndex.from_arrays([strata, *texts])
 
@@ -132,7 +73,7 @@ def _texts_on_line(column: Any, cuts: Floats, texts: Array, cells: Series) -> Ar
 
 def _texts_of_nodes(column: Any, node_of: Mapping[str, str], root: str, cells: Series) -> Array:
     """What cells are released as, given the nodes of some values, and that of all others."""
-    codes, different = column._factorize(cells)
+    codes, different = factorize(cells)
     nodes = [node_of.get(label_of(value), root) for value in different]
     return np.array([*nodes, root], dtype=object)[codes]
 
@@ -155,7 +96,7 @@ def _cut(
     """Cut all columns in an order; return how many stay uncut, the loss, and how to recode."""
     cut_columns: list[Any] = [
         LineCuts(column, table[column.name], k, rules.units)
-        if isinstance(column, ON_A_LINE)
+        if isinstance(column, Line)
         else NodeCuts(column, table[column.name])
         for column in columns
     ]
@@ -324,4 +265,4 @@ class NodeCuts:
 def _places_of(column: Any, cells: Series) -> Floats:
     """Where values are cut: numbers, ranks among known ones, or days, if there are any."""
     is_date = isinstance(column, DateColumn) and not is_missing(cells).all()
-    return days_of_dates(cells) if is_date else column.values(cells)
+    return days_of_dates(cells) if is_date else column.numbers(cells)

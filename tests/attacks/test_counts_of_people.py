@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.learned import learn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,14 +19,19 @@ NODE_OF = {leaf: node for node, leaves in NESTED.items() for leaf in leaves}
 
 
 def n_coordinates(codes, units, k):
-    return HierarchyColumn(pd.Series(codes, name="code"), k, TREE, units).rows.shape[1] - 1
+    return (
+        learn(HierarchyColumn, pd.Series(codes, name="code"), k, units, hierarchy=TREE).rows.shape[
+            1
+        ]
+        - 1
+    )
 
 
 def test_rows_of_one_person_give_a_leaf_no_coordinate():
     codes = np.array(["I21"] * 12 + ["I25"] * 12 + ["J44"] * 12)
     people = np.r_[np.zeros(12, dtype=int), np.arange(1, 25)]
     # The leaf of the first person is not to be told from its neighbor.
-    column = HierarchyColumn(pd.Series(codes, name="code"), K, TREE, people)
+    column = learn(HierarchyColumn, pd.Series(codes, name="code"), K, people, hierarchy=TREE)
     points = column.points(pd.Series(["I21", "I25", "I99"], name="code")).toarray()
     assert (points[0] != 0).sum() == (points[1] != 0).sum() - 1
     assert n_coordinates(codes, None, K) > n_coordinates(codes, people, K)
@@ -44,7 +50,9 @@ def test_nodes_with_a_coordinate_are_those_of_k_people(rows, k):
         for node in (code, NODE_OF[code]):
             people.setdefault(node, set()).add(unit)
     shared = sum(len(units) >= k for units in people.values())
-    column = HierarchyColumn(pd.Series(codes, name="code"), k, TREE, np.array(units))
+    column = learn(
+        HierarchyColumn, pd.Series(codes, name="code"), k, np.array(units), hierarchy=TREE
+    )
     # Nodes that tell nobody apart have none.
     assert column.rows.shape[1] in (0, shared)
 

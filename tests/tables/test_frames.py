@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from example_tables.learned import release
 from marks import in_one_case
 from numpy.testing import assert_array_equal
 
@@ -15,7 +16,7 @@ from sk_microagg import TableAggregator
 from sk_microagg._utils._tables import kind_of
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.tables._encoder import LOST
-from sk_microagg.tables._frames import can_be_missing, with_room, without_rare_categories
+from sk_microagg.tables._frames import can_be_missing, with_room
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 
@@ -246,12 +247,13 @@ def test_a_type_lists_no_category_that_fewer_than_k_people_have(is_ordered, unit
     """Five people are enough, but not if some of the rows belong to one of them."""
     kind = pd.CategoricalDtype(["common", "rare"], ordered=is_ordered)
     column = pd.Series(["common"] * 20 + ["rare"] * len(units), dtype=kind)
-    released = pd.Series(["common"] * len(column), dtype=kind)
-    people = np.array([*range(10, 30), *units])
-    shown = without_rare_categories(released, column, 5, people)
-    assert ("rare" in shown.cat.categories) == is_listed
-    assert shown.tolist() == released.tolist()
-    listed = without_rare_categories(released, column, len(units) + 1).cat.categories
-    assert list(listed) == ["common"]
-    listed = without_rare_categories(released, column, len(units)).cat.categories
-    assert list(listed) == ["common", "rare"]
+    people, labels = np.array([*range(10, 30), *units]), np.zeros(len(column), dtype=np.intp)
+
+    def categories(k, people=None):
+        shown = release(column.to_frame("x"), k, labels, units=people)["x"]["x"]
+        assert shown.tolist() == ["common"]
+        return [*shown.cat.categories]
+
+    assert ("rare" in categories(5, people)) == is_listed
+    assert categories(len(units) + 1) == ["common"]
+    assert categories(len(units)) == ["common", "rare"]

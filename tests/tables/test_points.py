@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from example_tables.learned import learn
 from example_tables.mixed import DEEP, UNEVEN
 from marks import in_one_case
 from numpy.testing import assert_allclose
@@ -73,7 +74,7 @@ def test_categories(seed, share_missing, k):
     rng = np.random.default_rng(seed)
     cells = draw(rng, list("aaaabbbccd")[: rng.integers(1, 11)], 30, share_missing)
     column = pd.Series(cells, dtype=object)
-    points = CategoryColumn(column, k).points(column)
+    points = learn(CategoryColumn, column, k).points(column)
     expected = oracle.category_distances(cells, k)
     assert_allclose(distances_of(points), expected, atol=1e-9)
     assert variance_of(points) == pytest.approx(float(expected.any()))
@@ -99,7 +100,7 @@ def test_hierarchies(seed, share_missing, k, tree):
     paths = paths_of(tree)
     cells = draw(rng, sorted(paths)[: rng.integers(1, 9)], 30, share_missing)
     column = pd.Series(cells, dtype=object)
-    points = HierarchyColumn(column, k, Hierarchy.from_nested(tree)).points(column)
+    points = learn(HierarchyColumn, column, k, hierarchy=Hierarchy.from_nested(tree)).points(column)
     expected = oracle.hierarchy_distances(cells, k, paths)
     assert_allclose(distances_of(points), expected, atol=1e-9)
     assert variance_of(points) == pytest.approx(float(expected.any()))
@@ -166,7 +167,7 @@ def test_dates_are_numbers():
 
 def test_a_value_nobody_had_lies_as_far_from_all_others():
     column = pd.Series(list("aaabbbccc"))
-    encoded = CategoryColumn(column, 3)
+    encoded = learn(CategoryColumn, column, 3)
     new = dense(encoded.points(pd.Series(["new", "b", None], dtype=object)))
     known = dense(encoded.points(column))
     far = ((new[[0, 2]][:, None] - known[None]) ** 2).sum(axis=2)

@@ -13,7 +13,13 @@ from sk_microagg._model import _points
 from sk_microagg.tables import _coordinates
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
-from sk_microagg.scale import DaskTableAggregator, _bundles, _parquet, _transit  # noqa: E402
+from sk_microagg.scale import (  # noqa: E402
+    DaskTableAggregator,
+    _bundles,
+    _dask_table,
+    _parquet,
+    _transit,
+)
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -97,7 +103,9 @@ def test_estimate_of_the_memory_of_a_block(tmp_path, n, d):
 def worker_with_little_memory(monkeypatch):
     """A thread of it has 10 MB."""
     limit = (_transit.PROCESS_BYTES + 10e6) / _transit.USABLE_SHARE
-    monkeypatch.setattr(_transit, "_workers", lambda: [{"memory_limit": limit, "nthreads": 1}] * 2)
+    monkeypatch.setattr(
+        _dask_table, "_workers", lambda: [{"memory_limit": limit, "nthreads": 1}] * 2
+    )
 
 
 class Never:
@@ -135,9 +143,9 @@ def test_threads_of_this_process_share_its_memory(monkeypatch):
     system = pytest.importorskip("distributed.system")
     monkeypatch.setattr(system, "MEMORY_LIMIT", 2**30)
     with dask.config.set(scheduler="threads", num_workers=4):
-        of_four = _transit.bytes_per_thread()
+        of_four = _dask_table.DaskTable(None).bytes_per_thread()
     with dask.config.set(scheduler="synchronous"):
-        assert _transit.bytes_per_thread() == 4 * of_four == 0.95 * 2**30 - 180e6
+        assert _dask_table.DaskTable(None).bytes_per_thread() == 4 * of_four == 0.95 * 2**30 - 180e6
 
 
 def test_blocks_of_auto_size_are_smaller_with_many_columns():

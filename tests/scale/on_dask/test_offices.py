@@ -25,8 +25,6 @@ NAMES = ["age", "sales", "day", "grade", "town"]
 AMOUNTS = [Dominance(0.5, column="sales"), PPercent(10, column="sales"), PopulationSize(90)]
 INTERVALS = {"numbers": "interval", "categories": "generalize"}
 TOWNS = {"west": ["Bonn", "Köln"], "south": ["Ulm", "Aalen"]}
-TREES = {"hierarchies": {"town": TOWNS, "size": {"small": [1, 2], "large": [3, 4, 5]}}}
-TREES |= {"quasi_identifiers": ["age", "day", "grade", "town", "size"]}
 
 
 def draw(n=300, seed=0):
@@ -64,12 +62,6 @@ RELEASES = {
     "means": {"weight": "w", "weight_release": "mean", "privacy": PopulationSize(90)},
     "amounts in strata": {"weight": "w", "privacy": AMOUNTS, "strata": "region"},
     "amounts, no weight": {"privacy": AMOUNTS[:2]},
-    "intervals": INTERVALS,
-    "intervals of people": INTERVALS | {"unit": "company"},
-    "hierarchies": TREES,
-    "hierarchies of people": TREES | {"unit": "company", "weight": "w"},
-    "nodes": TREES | INTERVALS,
-    "nodes of people": TREES | INTERVALS | {"unit": "company", "strata": "region"},
     "everything": INTERVALS
     | {"weight": "w", "weight_release": "mean", "unit": "company", "strata": "region"}
     | {"sensitive": "ill"}
@@ -163,8 +155,8 @@ def test_a_model_of_intervals_holds_what_it_releases(tmp_path):
         ({"weight": "W"}, ValueError, "^weight names 'W'"),
         ({"weight": "w", "weight_release": "drop"}, ValueError, "^weight_release='drop'"),
         ({"weight": "town"}, ValueError, "^weight='town': some cells are no numbers"),
-        ({"numbers": "median"}, ValueError, "^numbers='median'"),
-        ({"categories": "shares"}, ValueError, "^categories='shares'"),
+        ({"numbers": "median", "weight": "w"}, ValueError, "^numbers='median'"),
+        ({"categories": "shares", "weight": "w"}, ValueError, "^categories='shares'"),
         ({"intervals": "disjoint"}, ValueError, "^intervals='disjoint' .* use TableAggregator"),
         ({"hierarchies": {"town": TOWNS}}, ValueError, "^hierarchies names 'town', but"),
         ({"hierarchies": {"age": {"old": [80]}}}, ValueError, "^Column 'age': some cells are no"),

@@ -30,14 +30,14 @@ from sk_microagg.privacy import (  # noqa: E402
     TCloseness,
     UnitShare,
 )
-from sk_microagg.scale import DaskTableAggregator, _survey  # noqa: E402
-from sk_microagg.scale._survey import (  # noqa: E402
+from sk_microagg.scale import DaskTableAggregator  # noqa: E402
+from sk_microagg.tables import Hierarchy, _values  # noqa: E402
+from sk_microagg.tables._values import (  # noqa: E402
     Values,
     keys_of,
     merge_spellings,
     spellings_of,
 )
-from sk_microagg.tables import Hierarchy  # noqa: E402
 
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
@@ -395,7 +395,7 @@ def test_texts_that_are_written_differently_are_noticed_once(roles):
 
 
 def test_units_are_compared_in_bounded_memory(monkeypatch):
-    monkeypatch.setattr(_survey, "TEXTS_COMPARED", 10)
+    monkeypatch.setattr(_values, "TEXTS_COMPARED", 10)
     units = pd.Series([f"p{i}" for i in range(100)])
     parts = [spellings_of(units), spellings_of(units.str.upper()), spellings_of(units)]
     merged = merge_spellings(parts)

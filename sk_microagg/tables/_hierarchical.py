@@ -4,6 +4,8 @@ A value has the coordinates of all nodes from it up to the root, so that values 
 apart, the higher the node is that they have in common.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +16,10 @@ from sk_microagg._utils._places import found_in
 from sk_microagg._utils._statistics import Members
 from sk_microagg._utils._typing import Floats, Labels, Series
 from sk_microagg.tables._categories import CategoryColumn, ends_of, standardized
-from sk_microagg.tables._hierarchy import Hierarchy
+from sk_microagg.tables._columns import Survey, Treatment
+from sk_microagg.tables._frames import import_pandas
 from sk_microagg.tables._labels import label_of
+from sk_microagg.tables._values import factorize
 
 
 class HierarchyColumn(CategoryColumn):
@@ -26,15 +30,23 @@ class HierarchyColumn(CategoryColumn):
 
     kind = "hierarchy"
 
-    def __init__(
-        self, column: Series, k: int, hierarchy: Hierarchy, units: Any = None, n_records: Any = None
-    ) -> None:
-        """`n_records` is how many records each cell stands for; None for one."""
-        known = column.dropna().to_numpy()
-        with found_in(np.flatnonzero(column.notna()), column.name):
-            domain = hierarchy._domain(known, f"Column {column.name!r}")
+    @classmethod
+    def _look_at(cls, cells: Series, treatment: Treatment) -> tuple[None, Series]:
+        if not treatment.hierarchy.has_leaves(factorize(cells)[1]):
+            known = cells.dropna().to_numpy()
+            with found_in(np.flatnonzero(cells.notna()), cells.name):
+                treatment.hierarchy.check_leaves(known, f"Column {cells.name!r}")
+        return None, cells
+
+    def __init__(self, survey: Survey, treatment: Treatment, k: int) -> None:
+        self.name = survey.like.name
+        known = survey.as_categories().known
+        domain = treatment.hierarchy._domain(known, f"Column {self.name!r}")
         self._tree, self._losses = domain.tree, domain.loss
-        super().__init__(column, k, units)  # with rows that take no notice of the hierarchy
+        self._fit(survey, k)
+
+    def _fit(self, survey: Survey, k: int) -> None:
+        super()._fit(survey, k)  # with rows that take no notice of the hierarchy
         n_leaves, n_nodes = self.n_leaves, len(self._tree.labels)
         nodes = [self._nodes_above(leaf) for leaf in range(n_leaves)]
         # A missing value is as far from others as two of these without a common node.
@@ -45,11 +57,23 @@ class HierarchyColumn(CategoryColumn):
             (np.r_[np.ones(len(places) - 1), missing], (places, coordinates)),
             shape=(n_leaves + 2, n_nodes + 1),
         )
-        codes = self.codes(column)
-        in_row = np.bincount(codes, n_records, minlength=n_leaves + 2)
-        shared = _n_people_below(rows > 0, codes, units, in_row) >= k
-        shared[-1] = self._has_missing
+        leaves, n_missing = self.numbers_of_values(survey, k), survey.n_missing
+        in_row = np.bincount(leaves, survey.as_categories().counts[:-1], n_leaves + 2)
+        in_row[-1] = n_missing
+        shared = self._people_below(rows, survey, leaves, in_row) >= k
+        shared[-1] = self.has_missing
         self.rows = standardized(rows[:, np.flatnonzero(shared)], in_row)
+
+    def _people_below(self, rows: csr_array, survey: Survey, leaves: Labels, in_row: Any) -> Any:
+        """Number of people with a value below each node, given the rows of leaves."""
+        people = survey.people
+        if people is None:
+            return in_row @ (rows > 0)
+        codes = np.append(leaves, self.n_leaves + 1)[people.codes]
+        units = people.units
+        shape = units.max() + 1, len(in_row)
+        has_row = csr_array((np.ones(len(codes)), (units, codes)), shape=shape)
+        return np.asarray((has_row @ (rows > 0) > 0).sum(axis=0))
 
     def _nodes_above(self, leaf: int) -> list[int]:
         """The leaf and all nodes above it, without the root and copies of it."""
@@ -62,7 +86,7 @@ class HierarchyColumn(CategoryColumn):
 
     def _leaves(self, column: Series) -> Labels:
         """The leaf of each cell; -1 for a missing value and -2 for one that is not a leaf."""
-        codes, different = self._factorize(column)
+        codes, different = factorize(column)
         leaf_of = {label: leaf for leaf, label in enumerate(self._tree.labels[: self.n_leaves])}
         leaves = np.array([leaf_of.get(label_of(value), -2) for value in different] + [-1])
         return leaves[codes]
@@ -80,14 +104,24 @@ class HierarchyColumn(CategoryColumn):
         of_rows[: self.n_leaves] = np.arange(1, self.n_leaves + 1) / self.n_leaves
         return of_rows[codes]
 
-    def generalized(self, column: Series, members: Members) -> Series:
-        """The lowest common node of each group; the root where a value is missing."""
-        nodes = self.common_codes(self._leaves(column), members)
-        return self._as_text(self._tree.labels[node] for node in nodes)
+    def numbers_of_values(self, survey: Survey, k: int) -> Labels:
+        """The leaf of each different value of the table."""
+        return self._leaves(import_pandas().Series(survey.as_categories().known, dtype=object))
 
-    def generalization_losses(self, column: Series, members: Members) -> Floats:
-        """The loss of what `generalized` returns for each group: the share of leaves below it."""
-        return np.array(self._losses)[self.common_codes(self._leaves(column), members)]
+    def places_of_values(self, numbers: Floats) -> Labels:
+        """The places of some leaves in `values`; larger ones for others."""
+        places = np.full(self.n_leaves + 1, len(self.values))
+        leaves = self._leaves(import_pandas().Series(self.values, dtype=object))
+        places[leaves[::-1]] = np.arange(len(leaves))[::-1]
+        return places[np.minimum(numbers, self.n_leaves).astype(np.intp)]
+
+    def labels_of_nodes(self, nodes: Labels) -> list[str]:
+        """The labels of some nodes."""
+        return [label_of(self._tree.labels[node]) for node in nodes]
+
+    def node_losses(self, common: Labels) -> Floats:
+        """The loss of some nodes: the share of leaves below them."""
+        return np.array(self._losses)[common]
 
     def tree_of(self, column: Series) -> tuple[Any, Sequence[float], Labels]:
         """The tree of the values, the losses of its nodes, and the leaf of each cell, or -1."""
@@ -100,12 +134,3 @@ class HierarchyColumn(CategoryColumn):
             for low, high in zip(*ends_of(codes, members), strict=True)
         ]
         return np.array(nodes)
-
-
-def _n_people_below(is_below: csr_array, codes: Labels, units: Any, in_row: Labels) -> Labels:
-    """Number of people with a value below each node, given which rows are below which nodes."""
-    if units is None:
-        return in_row @ is_below
-    shape = units.max() + 1, len(in_row)
-    has_row = csr_array((np.ones(len(codes)), (units, codes)), shape=shape)
-    return np.asarray((has_row @ is_below > 0).sum(axis=0))
