@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from sk_microagg._explore._page_request import PAGE, Source, constraints_to_choose, request_of
 from sk_microagg._utils._formatting import percent
@@ -24,7 +25,7 @@ from sk_microagg._utils._tables import (
 from sk_microagg.files._format import Format, cannot_read, suffix_of_input
 from sk_microagg.files._messages import Message, RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
-from sk_microagg.files._notations import Column
+from sk_microagg.files._notations import Column, texts_of
 from sk_microagg.files._table import Table, read_table, written_cells
 from sk_microagg.metrics._attribute_inference import draw_records
 from sk_microagg.plotting._common import Bars, Note
@@ -186,8 +187,8 @@ def _as_drawn(frame: pd.DataFrame, columns: list) -> pd.DataFrame:
     frame = with_dates(frame, columns)
     for column in columns:
         if column.kind == "ordinal":
-            texts = written_cells(frame[column.name], column).to_pylist()
-            frame[column.name] = np.array(texts, dtype=object)
+            cells = pa.chunked_array([pa.array(frame[column.name], from_pandas=True)])
+            frame[column.name] = texts_of(written_cells(cells, column, is_text=True))
     return frame
 
 

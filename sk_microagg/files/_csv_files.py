@@ -5,7 +5,7 @@ import gzip
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from sk_microagg.files._format import (
     name_of_input,
 )
 from sk_microagg.files._messages import Message, Option, RequestError, one_line
+from sk_microagg.files._notations import without_nan
 
 ROWS_AT_A_TIME = 50_000
 
@@ -66,7 +67,7 @@ def read_csv(path: str, format: Format, *, sep: str | None, is_compressed: bool)
 
 def _read_cells(
     content: bytes, path: str, sep: str | None, header: str
-) -> tuple[pa.Table, Sequence[int]]:
+) -> tuple[pa.Table, np.ndarray | list[int]]:
     """The cells of all rows, which have as many as there are names, and the lines of these rows."""
     rows = rows_of_csv(content, sep or ",", path)
     line, first = next(rows, (1, None))
@@ -87,9 +88,7 @@ def _read_cells(
     return _cells_of_rows([*rows] if has_names else [(line, first), *rows], names, path)
 
 
-def _read_by_arrow(
-    content: bytes, sep: str, n_columns: int
-) -> tuple[pa.Table, Sequence[int]] | None:
+def _read_by_arrow(content: bytes, sep: str, n_columns: int) -> tuple[pa.Table, np.ndarray] | None:
     """The cells of all rows, and the lines of these; None if the rows have to be looked at."""
     if b"\0" in content or not sep.isascii():
         return None
@@ -125,7 +124,7 @@ def _are_around_cells(quotes: np.ndarray, characters: np.ndarray, sep: str) -> b
     return bool(is_beside[around[quotes[::2]]].all() and is_beside[around[quotes[1::2] + 2]].all())
 
 
-def _lines_of_rows(content: bytes, characters: np.ndarray, quotes: np.ndarray) -> Sequence[int]:
+def _lines_of_rows(content: bytes, characters: np.ndarray, quotes: np.ndarray) -> np.ndarray:
     """The lines in which rows begin that are not blank."""
     ends = np.flatnonzero(characters == ord("\n"))
     if b"\r" in content:
@@ -142,7 +141,7 @@ def _lines_of_rows(content: bytes, characters: np.ndarray, quotes: np.ndarray) -
 
 def _cells_of_rows(
     rows: list[tuple[int, list[str]]], names: list[str], path: str
-) -> tuple[pa.Table, Sequence[int]]:
+) -> tuple[pa.Table, np.ndarray | list[int]]:
     """The cells of rows with as many as names: some programs end rows with separators.
 
     Raise if rows have other numbers of cells.
@@ -187,7 +186,7 @@ def write_csv(
     is_compressed: bool,
 ) -> None:
     """Write a CSV file, or standard output; nulls and NaN are empty cells."""
-    columns = [_without_nan(column) for column in cells.columns]
+    columns = [without_nan(column) for column in cells.columns]
     cells = pa.Table.from_arrays(columns, names=cells.column_names)
     # Before Python 3.13, the csv module does not quote carriage returns.
     quoting: Any = csv.QUOTE_ALL if _has_carriage_return(cells) else csv.QUOTE_MINIMAL
@@ -201,12 +200,6 @@ def write_csv(
         for batch in cells.to_batches(max_chunksize=ROWS_AT_A_TIME):
             columns = [column.to_pylist() for column in batch.columns]
             writer.writerows(zip(*columns, strict=True))
-
-
-def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if not pa.types.is_floating(column.type):
-        return column
-    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
 def _has_carriage_return(cells: pa.Table) -> bool:

@@ -7,12 +7,13 @@ import pytest
 
 from sk_microagg.files._format import Format
 from sk_microagg.files._messages import RequestError
+from sk_microagg.files._notations import table_of
 from sk_microagg.files._table import read_table, write_table
 
 
 def by_column(release):
     """A release with one column for each, by their names."""
-    return {name: release[[name]] for name in release}
+    return {name: table_of(release[[name]]) for name in release}
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.tsv.gz", "t.parquet"])
@@ -32,7 +33,7 @@ def test_tsv_has_tabs_whatever_the_separator(tmp_path):
 
 def test_release_takes_the_places_of_columns(write):
     table = read_table(write("t.csv", "a,b,c\n1,2.50,x\n3,4,y\n"), None)
-    release = by_column(pd.DataFrame({"c": ["*", "*"], "a": [2.0, 2.0]}))
+    release = by_column(pd.DataFrame({"c": ["*", "*"], "a": [2, 2]}))
     cells = table.with_released(release, table.columns(["c", "a"]), ["a", "b", "c"])
     assert cells.to_pydict() == {"a": ["2", "2"], "b": ["2.50", "4"], "c": ["*", "*"]}
     cells = table.with_released(release, table.columns(["a"]), ["a", "b"], has_types=True)

@@ -1,5 +1,5 @@
-import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from sk_microagg import KAIM, TableAggregator
@@ -13,8 +13,8 @@ from sk_microagg.release._demands import Demands
 from sk_microagg.release._plan import check_method, make_estimator, make_refiner
 from sk_microagg.tables import Hierarchy
 
-NUMBER = Column("a", "number", "", np.array([1.0, np.nan]), NumberNotation(2))
-TEXT = Column("b", "category", "", np.array(["x", None], dtype=object))
+NUMBER = Column("a", "number", "", pa.chunked_array([[1.0, None]]), NumberNotation(2))
+TEXT = Column("b", "category", "", pa.chunked_array([["x", None]]))
 NO_DEMANDS = Demands(None, pd.DataFrame(), None, pd.DataFrame(), None, pd.DataFrame())
 
 
