@@ -10,7 +10,6 @@ from uuid import uuid4
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from sk_microagg._explore._page_request import PAGE, Source, constraints_to_choose, request_of
 from sk_microagg._utils._formatting import percent
@@ -25,7 +24,7 @@ from sk_microagg._utils._tables import (
 from sk_microagg.files._format import Format, cannot_read, suffix_of_input
 from sk_microagg.files._messages import Message, RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
-from sk_microagg.files._notations import Column, texts_of
+from sk_microagg.files._notations import Column, table_of, texts_of
 from sk_microagg.files._table import Table, read_table, written_cells
 from sk_microagg.metrics._attribute_inference import draw_records
 from sk_microagg.plotting._common import Bars, Note
@@ -187,8 +186,10 @@ def _as_drawn(frame: pd.DataFrame, columns: list) -> pd.DataFrame:
     frame = with_dates(frame, columns)
     for column in columns:
         if column.kind == "ordinal":
-            cells = pa.chunked_array([pa.array(frame[column.name], from_pandas=True)])
-            frame[column.name] = texts_of(written_cells(cells, column, is_text=True))
+            cells = table_of(frame[[column.name]])[column.name]
+            if frame[column.name].dtype != "category":
+                cells = written_cells(cells, column, is_text=True)
+            frame[column.name] = texts_of(cells)
     return frame
 
 
