@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sk_microagg._utils._formatting import decimals_of
 from sk_microagg._utils._places import NO_NUMBER, POSITIONS, RowNames
-from sk_microagg._utils._tables import SMALLEST_CODE
+from sk_microagg._utils._tables import SMALLEST_CODE, kind_of
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._mistyped import (
@@ -213,7 +212,7 @@ def column_of_type(
     """Recognize the kind of a column by its type; if asked to, find the decimals of floats."""
     kind = plain_type(cells)
     check_type(name, kind)
-    cells = without_nan(cells)
+    cells = without_nan(cells.cast(kind) if pa.types.is_floating(kind) else cells)
     if cells.null_count == len(cells):
         return Column(name, "empty", "all cells are missing", cells)
     wanted = declared.kinds.get(name)
@@ -259,19 +258,21 @@ def _refuse_pattern(name: str, pattern: str, kind: pa.DataType) -> None:
 def _by_type(cells: pa.ChunkedArray, name: str, *, is_declared: bool) -> Column:
     """The column, whose type says what it holds."""
     kind = plain_type(cells)
-    column = Column(name, "category", f"type {kind}", cells)
-    if pa.types.is_integer(kind):
-        if not is_declared and max(map(abs, pc.min_max(cells).as_py().values())) >= SMALLEST_CODE:
-            return replace(column, how="some are integers of 2**53 or more, as codes are")
-        return replace(column, kind="number", notation=NumberNotation(0))
-    if pa.types.is_floating(kind):
-        notation = NumberNotation(decimals_of(cells.to_numpy()))
-        return replace(column, kind="number", notation=notation)
-    if pa.types.is_decimal(kind):
-        return replace(column, kind="number", notation=NumberNotation(kind.scale))
+    plain = cells.cast(kind)
+    found = kind_of(pd.Series(pd.arrays.ArrowExtensionArray(plain), name=name))
+    if pa.types.is_integer(kind) and (found == "number" or is_declared):
+        return Column(name, "number", f"type {kind}", plain, NumberNotation(0))
+    if found == "number":
+        is_decimal = pa.types.is_decimal(kind)
+        decimals = kind.scale if is_decimal else decimals_of(plain.to_numpy())
+        return Column(name, "number", f"type {kind}", plain, NumberNotation(decimals))
+    # Times of day and durations are no dates to a file.
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return replace(column, kind="date", notation=_notation_of_dates(moments_of(cells)))
-    return replace(column, kind="boolean") if pa.types.is_boolean(kind) else column
+        notation = _notation_of_dates(moments_of(plain))
+        return Column(name, "date", f"type {kind}", plain, notation)
+    is_code = pa.types.is_integer(kind)
+    how = "some are integers of 2**53 or more, as codes are" if is_code else f"type {kind}"
+    return Column(name, "boolean" if found == "boolean" else "category", how, cells)
 
 
 def _notation_of_dates(moments: np.ndarray) -> DateNotation:

@@ -136,8 +136,9 @@ class Table:
                 fields.append(pa.field(name, cells.type))
                 arrays.append(pa.nulls(len(cells), cells.type))
             else:
-                is_text = self._is_parsed(name) and not has_types
-                about = release[name], anonymized[name], self.format
+                column = anonymized[name]
+                was_text = self._is_parsed(name) or column.cells.type != plain_type(cells)
+                about, is_text = (release[name], column, self.format), was_text and not has_types
                 written = written_columns(*about, is_text=is_text, are_values=are_values)
                 fields += [pa.field(part, cells.type) for part, cells in written.items()]
                 arrays += written.values()

@@ -220,6 +220,8 @@ class Demands:
         weight = None
         if roles.weight is not None:
             weight = values_of([read[roles.weight]])[roles.weight]
+            if weight.dtype.kind in "iu":  # Their means are no integers.
+                weight = weight.astype(np.float64)
         amounts = pd.DataFrame(index=sensitive.index)
         if any(each.is_about_amounts for each in privacy):
             amounts = _amounts(values_of([read[name] for name in roles.quasi_identifiers]))

@@ -112,10 +112,11 @@ class Plan:
             return pa.array(column.values, pa.string())
         if self.request.generalizes:  # Dates and ranks are generalized as the numbers they are.
             return pa.array(column.numbers, from_pandas=True)
-        # Means of integers may have decimals.
-        is_whole = pa.types.is_integer(column.cells.type) and not column.notation.decimals
-        is_float = column.kind == "number" and not pa.types.is_floating(column.cells.type)
-        return column.cells.cast(pa.float64()) if is_float and not is_whole else column.cells
+        kind, decimals = column.cells.type, column.notation.decimals
+        # Means of integers may have decimals. Decimals are floats here, and clipped when written.
+        are_finer = pa.types.is_integer(kind) and (decimals is None or decimals > 0)
+        is_float = are_finer or pa.types.is_decimal(kind)
+        return column.cells.cast(pa.float64()) if is_float else column.cells
 
     def people_as_text(self) -> dict:
         """Who rows belong to, as text like that of earlier releases, if there are some."""
