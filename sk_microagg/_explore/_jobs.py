@@ -31,8 +31,8 @@ from sk_microagg._utils._deadline import seconds_left
 from sk_microagg._utils._formatting import is_share_large, percent
 from sk_microagg._utils._writing import PRIVATE_FOLDER, remove_folder
 from sk_microagg.cli import clean_up_when_ended
+from sk_microagg.files._columns import frame_of
 from sk_microagg.files._messages import RequestError
-from sk_microagg.files._notations import frame_of
 from sk_microagg.files._table import Table
 from sk_microagg.generalization._generalizer import loss_of_release
 from sk_microagg.metrics import anonymity_level

@@ -21,10 +21,10 @@ from sk_microagg._utils._tables import (
     are_similar,
     text_of_day,
 )
+from sk_microagg.files._columns import Column, table_of, texts_of
 from sk_microagg.files._format import Format, cannot_read, suffix_of_input
 from sk_microagg.files._messages import Message, RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
-from sk_microagg.files._notations import Column, table_of, texts_of
 from sk_microagg.files._table import Table, read_table, written_cells
 from sk_microagg.metrics._attribute_inference import draw_records
 from sk_microagg.plotting._common import Bars, Note

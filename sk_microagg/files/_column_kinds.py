@@ -9,6 +9,7 @@ import pyarrow as pa
 from sk_microagg._utils._formatting import decimals_of
 from sk_microagg._utils._places import NO_NUMBER, POSITIONS, RowNames
 from sk_microagg._utils._tables import SMALLEST_CODE, kind_of
+from sk_microagg.files._columns import Column, Texts, moments_of, plain_type, texts_of, without_nan
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._mistyped import (
@@ -23,18 +24,12 @@ from sk_microagg.files._mistyped import (
 )
 from sk_microagg.files._notations import (
     UNITS,
-    Column,
     DateNotation,
     Dates,
     NumberNotation,
     Numbers,
     OrdinalNotation,
-    Texts,
     likely_patterns,
-    moments_of,
-    plain_type,
-    texts_of,
-    without_nan,
 )
 
 TRUTH = r"^(?i:true|false|yes|no)$"

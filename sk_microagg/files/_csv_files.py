@@ -23,6 +23,7 @@ from sk_microagg._utils._csv import (
     rows_of_csv,
 )
 from sk_microagg._utils._places import RowNames, cells_in_words, in_rows
+from sk_microagg.files._columns import without_nan
 from sk_microagg.files._format import (
     Contents,
     FileStyle,
@@ -31,7 +32,6 @@ from sk_microagg.files._format import (
     name_of_input,
 )
 from sk_microagg.files._messages import Message, Option, RequestError, one_line
-from sk_microagg.files._notations import without_nan
 
 ROWS_AT_A_TIME = 50_000
 

@@ -7,17 +7,10 @@ import numpy as np
 
 from sk_microagg._utils._formatting import in_a_list
 from sk_microagg._utils._places import POSITIONS, RowNames, in_rows
+from sk_microagg.files._columns import Column, Texts
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Message, Option, RequestError
-from sk_microagg.files._notations import (
-    LIKE_A_DATE,
-    SYMBOL,
-    Column,
-    Dates,
-    Numbers,
-    Texts,
-    likely_patterns,
-)
+from sk_microagg.files._notations import LIKE_A_DATE, SYMBOL, Dates, Numbers, likely_patterns
 
 # From this share on, cells that are numbers make the others suspicious.
 SMALLEST_SHARE = 0.5

@@ -19,6 +19,14 @@ from sk_microagg._utils._places import POSITIONS, RowNames
 from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._writing import released_file
 from sk_microagg.files._column_kinds import DECLARED, column_of_text, column_of_type
+from sk_microagg.files._columns import (
+    Column,
+    plain_type,
+    plain_values,
+    texts_of,
+    without_missing,
+    without_nan,
+)
 from sk_microagg.files._csv_files import read_csv, write_csv
 from sk_microagg.files._excel_files import read_xlsx, write_xlsx
 from sk_microagg.files._format import (
@@ -35,16 +43,7 @@ from sk_microagg.files._format import (
     suffix_of_input,
 )
 from sk_microagg.files._messages import Message, Option, RequestError, one_line, raise_together
-from sk_microagg.files._notations import (
-    Column,
-    NumberNotation,
-    OrdinalNotation,
-    plain_type,
-    plain_values,
-    texts_of,
-    without_missing,
-    without_nan,
-)
+from sk_microagg.files._notations import NumberNotation, OrdinalNotation
 
 # Further digits tell of rounding errors only, even of groups of a thousand records.
 DECIMALS_OF_SHARES = 6

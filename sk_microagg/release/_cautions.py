@@ -20,8 +20,8 @@ from sk_microagg._utils._formatting import (
     singled_out_lines,
     singles_out,
 )
+from sk_microagg.files._columns import Column, frame_of
 from sk_microagg.files._messages import Message, Option, bad_input_as_request_error
-from sk_microagg.files._notations import Column, frame_of
 from sk_microagg.files._table import Table
 from sk_microagg.metrics import determined_columns, joint_anonymity, unchanged_uniqueness
 from sk_microagg.release._summary import Fact

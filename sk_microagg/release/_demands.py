@@ -22,8 +22,8 @@ from sk_microagg._utils._formatting import (
     rounded_up,
 )
 from sk_microagg._utils._tables import SIMILAR
+from sk_microagg.files._columns import Column, table_of, texts_of, without_nan
 from sk_microagg.files._messages import Message, Option, RequestError, one_line
-from sk_microagg.files._notations import Column, table_of, texts_of, without_nan
 from sk_microagg.files._table import Table, values_of
 from sk_microagg.metrics import unit_share, units_per_group
 from sk_microagg.privacy import Constraint
@@ -245,7 +245,10 @@ class Demands:
         """A table of columns to anonymize, together with these columns."""
         for columns in self.columns().values():
             of_role = table_of(pd.DataFrame(columns))
-            cells |= dict(zip(of_role.column_names, of_role.columns, strict=True))
+            for name, column in zip(of_role.column_names, of_role.columns, strict=True):
+                # To constraints, categories are None or NaN if missing, and text of Arrow is NA.
+                is_text = pa.types.is_string(column.type)
+                cells[name] = column.dictionary_encode() if is_text else column
         return pa.Table.from_arrays([*cells.values()], names=[*cells])
 
     def columns(self) -> dict:

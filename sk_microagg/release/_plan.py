@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg._table_roles import TableRoles
+from sk_microagg.files._columns import Column
 from sk_microagg.files._format import Declared, has_types
 from sk_microagg.files._messages import Option, RequestError, one_line, reason
-from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table
 from sk_microagg.refiners import REFINERS
 from sk_microagg.refiners._chain import name_of, refiner_by_name

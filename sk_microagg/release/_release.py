@@ -20,6 +20,7 @@ from sk_microagg._utils._deadline import (
     user_stacklevel,
 )
 from sk_microagg._utils._places import RowNames
+from sk_microagg.files._columns import frame_of, table_of
 from sk_microagg.files._format import (
     Format,
     file_of_input,
@@ -33,7 +34,6 @@ from sk_microagg.files._messages import (
     require,
 )
 from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
-from sk_microagg.files._notations import frame_of, table_of
 from sk_microagg.files._table import read_table, shuffled, write_table
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._groups import homogeneity_of_both

@@ -16,13 +16,13 @@ from sk_microagg._series import SeriesRelease
 from sk_microagg._utils._formatting import percent, shown
 from sk_microagg._utils._places import POSITIONS
 from sk_microagg._utils._typing import Booleans
+from sk_microagg.files._columns import Column, frame_of
 from sk_microagg.files._messages import (
     Message,
     Option,
     RequestError,
     bad_input_as_request_error,
 )
-from sk_microagg.files._notations import Column, frame_of
 from sk_microagg.files._table import Table, read_as
 from sk_microagg.metrics._given_groups import with_groups
 from sk_microagg.release._plan import Plan

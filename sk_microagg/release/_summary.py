@@ -20,8 +20,8 @@ from sk_microagg._utils._formatting import (
     shown,
 )
 from sk_microagg.builders import BUILDERS
+from sk_microagg.files._columns import Column
 from sk_microagg.files._messages import PYTHON, Message, Voice
-from sk_microagg.files._notations import Column
 from sk_microagg.generalization._generalizer import loss_of_release
 from sk_microagg.refiners._chain import name_of
 from sk_microagg.release._totals import ChangedTotal

@@ -4,9 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sk_microagg.files._columns import Column
 from sk_microagg.files._format import Declared
 from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
-from sk_microagg.files._notations import Column, DateNotation, NumberNotation
+from sk_microagg.files._notations import DateNotation, NumberNotation
 
 AGES = [*range(18, 80)]
 

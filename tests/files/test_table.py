@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sk_microagg.files._columns import table_of
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import RequestError
-from sk_microagg.files._notations import table_of
 from sk_microagg.files._table import read_table, write_table
 
 

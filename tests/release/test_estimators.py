@@ -3,9 +3,10 @@ import pyarrow as pa
 import pytest
 
 from sk_microagg import KAIM, TableAggregator
+from sk_microagg.files._columns import Column
 from sk_microagg.files._format import Declared
 from sk_microagg.files._messages import RequestError
-from sk_microagg.files._notations import Column, NumberNotation
+from sk_microagg.files._notations import NumberNotation
 from sk_microagg.privacy import LDiversity, TCloseness
 from sk_microagg.refiners import Annealing, IteratedLocalSearch, Recombination
 from sk_microagg.release import ReleaseRequest
