@@ -61,7 +61,7 @@ def column_of_text(
     if kind is not None and (is_strict or kind == "category"):
         return DECLARED[kind](texts, name, format, declared)
     numbers = Numbers.from_texts(texts, format.decimal, format.thousands)
-    if numbers.is_number.all() and len(numbers.symbols()) == 1:
+    if numbers.is_number.all() and numbers.have_one_symbol():
         return _numbers_or_codes(texts, name, numbers)
     dates = Dates.from_iso(texts)
     if dates.is_date.all() and dates.notation is not None:
@@ -129,7 +129,7 @@ def _declared_number(texts: Texts, name: str, format: Format, declared: Declared
     if not numbers.is_number.all():
         refuse_other_notations(name, texts, texts.n_cells(numbers.is_number), format)
         refuse_others(name, texts, numbers.is_number, NO_NUMBER, "number")
-    if len(numbers.symbols()) > 1:
+    if not numbers.have_one_symbol():
         refuse_symbols(name, texts, numbers)
     return _column_of_numbers(texts, name, "declared as numbers", numbers)
 

@@ -132,7 +132,7 @@ def refuse_other_notations(name: str, texts: Texts, n_numbers: int, format: Form
 
 def refuse_symbols(name: str, texts: Texts, numbers: Numbers) -> None:
     """Raise, since all texts are numbers, but not with the same symbol."""
-    symbols = numbers.symbol_of_each()
+    symbols = numbers.symbols
     usual = max({*symbols}, key=lambda symbol: (texts.n_cells(symbols == symbol), symbol))
     what = "has another symbol than most, or none", "have other symbols than most, or none"
     advice = (Option("write_alike"), Option("categorical", column=name))

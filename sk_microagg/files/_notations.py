@@ -144,20 +144,18 @@ class Numbers:
         """One part of each number, "" where it is absent."""
         return self.parts.field(name)
 
-    def symbols(self) -> list[str]:
-        """The different symbols of the numbers, such as '%', each with its place; '' for none."""
-        return pc.unique(self._symbols()).to_pylist()
-
-    def _symbols(self) -> pa.Array:
+    @cached_property
+    def symbols(self) -> np.ndarray:
+        """The symbol of each number, such as '%', with its place before or after it."""
         places = [pc.utf8_trim_whitespace(self.part(name)) for name in ("before", "after")]
-        return pc.binary_join_element_wise(*places, "number")
+        joined = pc.binary_join_element_wise(*places, "number")
+        return np.array(joined.to_pylist(), dtype=object)
+
+    def have_one_symbol(self) -> bool:
+        return len({*self.symbols}) == 1
 
     def symbol(self) -> str:
-        return self.symbols()[0].replace("number", "")
-
-    def symbol_of_each(self) -> np.ndarray:
-        """The symbol of each number, with its place."""
-        return np.array(self._symbols().to_pylist(), dtype=object)
+        return self.symbols[0].replace("number", "")
 
     def have_leading_zeros(self) -> bool:
         """Whether a number has a zero before another digit, as codes have."""

@@ -78,7 +78,7 @@ class Table:
 
     def _column(self, name: str, declared: Declared, *, is_strict: bool) -> Column:
         about: Any = (self.cells[name], name, self.format, declared)
-        if self._is_parsed(name):
+        if self.is_parsed(name):
             return column_of_text(*about, is_strict=is_strict, rows=self.rows)
         # Parquet tables have the same release on Dask, where decimals are not known.
         return column_of_type(*about, rounds_floats=self.is_text, rows=self.rows)
@@ -96,7 +96,7 @@ class Table:
     def present(self, name: str) -> pa.ChunkedArray:
         """The cells of a column, null where one is missing; text without spaces around it."""
         cells = self.cells[name]
-        if self._is_parsed(name):
+        if self.is_parsed(name):
             return without_missing(cells, self.format.missing_in(name))
         return without_nan(cells.cast(plain_type(cells)))
 
@@ -136,7 +136,7 @@ class Table:
                 arrays.append(pa.nulls(len(cells), cells.type))
             else:
                 column = anonymized[name]
-                was_text = self._is_parsed(name) or column.cells.type != plain_type(cells)
+                was_text = self.is_parsed(name) or column.cells.type != plain_type(cells)
                 about, is_text = (release[name], column, self.format), was_text and not has_types
                 written = written_columns(*about, is_text=is_text, are_values=are_values)
                 fields += [pa.field(part, cells.type) for part, cells in written.items()]
@@ -153,7 +153,7 @@ class Table:
         # Metadata may be true of the original only, or disclose what was dropped.
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
-    def _is_parsed(self, name: str) -> bool:
+    def is_parsed(self, name: str) -> bool:
         """Whether the values of a column are found from its texts."""
         return self.is_text and pa.types.is_string(self.cells[name].type)
 

@@ -227,13 +227,10 @@ def _with_kinds(request: ReleaseRequest, kinds: dict[str, str]) -> ReleaseReques
 def _kinds_of(plan: Plan) -> dict[str, str]:
     """The kinds of the columns whose values are found from texts, without those that are empty."""
     sensitive = plan.table.columns(list(plan.roles.sensitive), plan.declared, is_strict=True)
-    cells = plan.table.cells
     return {
         column.name: column.kind
         for column in (*plan.known, *sensitive)
-        if column.kind in PARAMETERS
-        and plan.table.is_text
-        and pa.types.is_string(cells[column.name].type)
+        if column.kind in PARAMETERS and plan.table.is_parsed(column.name)
     }
 
 
