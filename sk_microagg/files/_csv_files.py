@@ -117,8 +117,8 @@ def _read_by_arrow(content: bytes, sep: str, n_columns: int) -> tuple[pa.Table, 
 
 def _are_around_cells(quotes: np.ndarray, characters: np.ndarray, sep: str) -> bool:
     """Whether all quotes are around cells, or doubled in them; Arrow takes others as they are."""
-    if len(quotes) % 2:
-        return False
+    if not len(quotes) or len(quotes) % 2:
+        return not len(quotes)
     is_beside = np.isin(np.arange(256), [*sep.encode(), *b'"\r\n'])
     around = np.pad(characters, 1, constant_values=ord("\n"))
     return bool(is_beside[around[quotes[::2]]].all() and is_beside[around[quotes[1::2] + 2]].all())

@@ -109,7 +109,8 @@ class Plan:
 
     def _cells_to_fit(self, column: Column) -> Any:
         if column.notation is None:
-            return pa.array(column.values, pa.string())
+            is_text = pa.types.is_string(column.cells.type)
+            return column.cells if is_text else pa.array(column.values, pa.string())
         if self.request.generalizes:  # Dates and ranks are generalized as the numbers they are.
             return pa.array(column.numbers, from_pandas=True)
         kind, decimals = column.cells.type, column.notation.decimals
