@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from sk_microagg._utils._validation import LARGEST_VALUE
 from sk_microagg.files._column_kinds import column_of_text
+from sk_microagg.files._columns import Column
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import RequestError
-from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table, declared_by, read_as
 
 # The ends are separated as the notation of the column says.

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from sk_microagg import TableAggregator
 from sk_microagg._bound import Certificate
@@ -30,6 +31,7 @@ from sk_microagg._utils._deadline import seconds_left
 from sk_microagg._utils._formatting import is_share_large, percent
 from sk_microagg._utils._writing import PRIVATE_FOLDER, remove_folder
 from sk_microagg.cli import clean_up_when_ended
+from sk_microagg.files._columns import frame_of
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import Table
 from sk_microagg.generalization._generalizer import loss_of_release
@@ -80,9 +82,9 @@ def preview(
             "level_of": "together with its stratum" if plan.roles.strata else "",
             "warnings": progress.said(),
             "columns": columns_before_and_after(
-                plan, estimator, records, released, release, hidden
+                plan, estimator, frame_of(records), frame_of(released), release, hidden
             ),
-            "groups": groups_in_plane(released[[c.name for c in plan.known]], k),
+            "groups": groups_in_plane(frame_of(released.select([c.name for c in plan.known])), k),
             "sensitive": about_sensitive(plan, release),
             "privacy": demands_met(held),
             "singled_out": [line for fact in unchanged.values() for line in lines_of(fact)],
@@ -182,8 +184,8 @@ def _grouped(request: ReleaseRequest, table: Table, progress: Any, *, warns: boo
     return plan, estimator, records, released
 
 
-def _figures(plan: Plan, estimator: Any, records: pd.DataFrame, released: pd.DataFrame) -> dict:
-    share = risk_of(records, released, estimator, plan.demands.units())
+def _figures(plan: Plan, estimator: Any, records: pa.Table, released: pa.Table) -> dict:
+    share = risk_of(frame_of(records), frame_of(released), estimator, plan.demands.units())
     return {
         "k": plan.request.k,
         "loss": float(loss_of_release(estimator)),

@@ -21,10 +21,10 @@ from sk_microagg._utils._tables import (
     are_similar,
     text_of_day,
 )
+from sk_microagg.files._columns import Column, table_of, texts_of
 from sk_microagg.files._format import Format, cannot_read, suffix_of_input
 from sk_microagg.files._messages import Message, RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
-from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table, read_table, written_cells
 from sk_microagg.metrics._attribute_inference import draw_records
 from sk_microagg.plotting._common import Bars, Note
@@ -186,8 +186,10 @@ def _as_drawn(frame: pd.DataFrame, columns: list) -> pd.DataFrame:
     frame = with_dates(frame, columns)
     for column in columns:
         if column.kind == "ordinal":
-            texts = written_cells(frame[column.name], column).to_pylist()
-            frame[column.name] = np.array(texts, dtype=object)
+            cells = table_of(frame[[column.name]])[column.name]
+            if frame[column.name].dtype != "category":
+                cells = written_cells(cells, column, is_text=True)
+            frame[column.name] = texts_of(cells)
     return frame
 
 

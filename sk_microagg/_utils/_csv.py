@@ -1,4 +1,7 @@
-"""The one reader of CSV files: the same rules for all files, and errors that name file and line."""
+"""CSV files as text in UTF-8, and their rows: the same rules for all files.
+
+Errors name the file, and the line where there is one.
+"""
 
 import codecs
 import csv
@@ -6,13 +9,10 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
 from importlib.resources import files
-from itertools import chain
 from typing import Any
 
-BYTE_ORDER_MARK = "\ufeff"
 BYTES_CHECKED = 65_536
 
 # The first bytes of files that are often taken for CSV. Those of gzip cannot begin a text in UTF-8;
@@ -33,70 +33,66 @@ class EncodingError(CSVError):
     """A file is not text in the encoding in which it was read."""
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a CSV file, and how its lines are written."""
-
-    reader: object
-    has_mark: bool
-    line_end: str
-
-    def __iter__(self):
-        return self.reader
-
-    @property
-    def line_num(self):
-        return self.reader.line_num
-
-
-@contextmanager
-def opened_csv(
-    source: Any, *, sep: str = ",", is_compressed: bool = False, encoding: str = "utf-8"
-) -> Iterator[Any]:
-    """Open a CSV file; it may begin with a byte order mark and have cells in double quotes."""
+def content_of_csv(
+    source: Any, *, is_compressed: bool = False, encoding: str = "utf-8"
+) -> tuple[bytes, bool]:
+    """All of a file in UTF-8, which is not checked, and whether it began with a byte order mark."""
     name = source_name(source)
-    rows: Any = None
+    is_open = hasattr(source, "read")
+    with nullcontext(source) if is_open else open(source, "rb") as file:
+        content = file.read()
+    if isinstance(content, str):
+        content = content.encode()
+    else:
+        try:
+            content = gzip.decompress(content) if is_compressed else content
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise CSVError(f"{name} is not a whole gzip file: {error}.") from error
+        _check_is_text(content[:BYTES_CHECKED], name, encoding)
+        if encoding != "utf-8":
+            try:
+                content = content.decode(encoding).encode()
+            except UnicodeError as error:
+                raise _not_text(name, encoding, error) from error
+    return content.removeprefix(codecs.BOM_UTF8), content.startswith(codecs.BOM_UTF8)
+
+
+def rows_of_csv(content: bytes, sep: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not blank, each with the line in which it begins."""
+    reader = csv.reader(_lines(content), delimiter=sep, strict=True)
+    line = 1
     try:
-        with _opened(source, name, is_compressed, encoding) as text:
-            first = next(text, "")
-            has_mark = first.startswith(BYTE_ORDER_MARK)
-            lines = _lines_of_first_row(first.removeprefix(BYTE_ORDER_MARK), text, sep)
-            rows = Rows(
-                csv.reader(chain(lines, text), delimiter=sep, strict=True),
-                has_mark,
-                "\r\n" if lines[-1].endswith("\r\n") else "\n",
-            )
-            yield rows
+        for row in reader:
+            # The only cell of a record that is missing is written as "".
+            if row:
+                yield line, row
+            line = reader.line_num + 1
     except csv.Error as error:
         why = f"{error}: a double quote has no other that closes it"
-        why = why if str(error) == "unexpected end of data" else error
-        raise CSVError(f"{name}, line {rows.line_num}: {why}.") from error
+        why = why if str(error) == "unexpected end of data" else str(error)
+        raise CSVError(f"{name}, line {reader.line_num}: {why}.") from error
     except UnicodeError as error:
-        why = getattr(error, "reason", error)
-        raise EncodingError(f"{name} is not text in {encoding.upper()}: {why}.") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise CSVError(f"{name} is not a whole gzip file: {error}.") from error
+        raise _not_text(name, "utf-8", error) from error
 
 
-def _lines_of_first_row(first: str, text: Iterator[str], sep: str) -> list[str]:
-    """The lines up to the end of the first row: cells in quotes may have ends of other lines."""
-    lines = [first]
+def line_end_of(content: bytes, sep: str) -> str:
+    """How the first row ends: cells in quotes may have ends of other lines."""
+    lines = [""]
 
     def taken() -> Iterator[str]:
-        yield first
-        for line in text:
+        for line in _lines(content):
             lines.append(line)
             yield line
 
-    with suppress(csv.Error):  # It is raised again by whoever reads the rows.
+    with suppress(csv.Error, UnicodeError):  # They are raised again by whoever reads the rows.
         next(csv.reader(taken(), delimiter=sep, strict=True), None)
-    return lines
+    return "\r\n" if lines[-1].endswith("\r\n") else "\n"
 
 
 def read_csv_rows(source: Any, *, sep: str = ",") -> list[list[str]]:
     r"""Read all rows of a CSV file that are not blank."""
-    with opened_csv(source, sep=sep) as rows:
-        return [row for row in rows if row]
+    content, _ = content_of_csv(source)
+    return [row for _, row in rows_of_csv(content, sep, source_name(source))]
 
 
 def visits_csv() -> bytes:
@@ -109,25 +105,16 @@ def source_name(source: Any) -> str:
     return getattr(source, "name", "the file") if hasattr(source, "read") else source
 
 
-@contextmanager
-def _opened(source, name, is_compressed, encoding):
-    is_open = hasattr(source, "read")
-    if is_open and not isinstance(source, io.BufferedIOBase):
-        yield source
-        return
-    with (
-        nullcontext(source) if is_open else open(source, "rb", buffering=BYTES_CHECKED) as binary,
-        gzip.GzipFile(fileobj=binary) if is_compressed else nullcontext(binary) as file,
-    ):
-        _check_is_text(file.peek(BYTES_CHECKED), name, encoding)
-        text = io.TextIOWrapper(file, encoding=encoding, newline="")
-        try:
-            yield text
-        finally:
-            text.detach()  # Files that were open before stay open.
+def _lines(content: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
 
 
-def _check_is_text(beginning, name, encoding):
+def _not_text(name: str, encoding: str, error: UnicodeError) -> EncodingError:
+    why = getattr(error, "reason", error)
+    return EncodingError(f"{name} is not text in {encoding.upper()}: {why}.")
+
+
+def _check_is_text(beginning: bytes, name: str, encoding: str) -> None:
     if beginning.startswith(MARK_OF_GZIP):
         raise CSVError(f"{name} is not a CSV file, but a gzip file: name it .gz.")
     if b"\0" not in beginning:

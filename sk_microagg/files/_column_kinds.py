@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sk_microagg._utils._decimals import decimals_of
 from sk_microagg._utils._places import NO_NUMBER, POSITIONS, RowNames
-from sk_microagg._utils._tables import SMALLEST_CODE
+from sk_microagg._utils._tables import SMALLEST_CODE, kind_of
+from sk_microagg.files._columns import Column, Texts, moments_of, plain_type, texts_of, without_nan
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Option, RequestError
 from sk_microagg.files._mistyped import (
@@ -24,13 +24,11 @@ from sk_microagg.files._mistyped import (
 )
 from sk_microagg.files._notations import (
     UNITS,
-    Column,
     DateNotation,
     Dates,
     NumberNotation,
     Numbers,
     OrdinalNotation,
-    Texts,
     likely_patterns,
 )
 
@@ -58,22 +56,22 @@ def column_of_text(
     """
     texts = Texts.from_cells(cells, format.missing_in(name), rows)
     if not texts.n_known:
-        return Column(name, "empty", "all cells are missing", texts.as_categories())
+        return Column(name, "empty", "all cells are missing", texts.cells)
     kind = declared.kinds.get(name)
     if kind is not None and (is_strict or kind == "category"):
         return DECLARED[kind](texts, name, format, declared)
     numbers = Numbers.from_texts(texts, format.decimal, format.thousands)
-    if numbers.is_number.all() and len(numbers.symbols()) == 1:
+    if numbers.is_number.all() and numbers.have_one_symbol():
         return _numbers_or_codes(texts, name, numbers)
     dates = Dates.from_iso(texts)
     if dates.is_date.all() and dates.notation is not None:
         return _dates(texts, name, dates, _all(texts, "are ISO dates"))
     if texts.matches(TRUTH).all():
         how = _all(texts, "are truth values")
-        return Column(name, "boolean", how, texts.as_categories())
+        return Column(name, "boolean", how, texts.cells)
     if is_strict:
         _refuse_mistyped(texts, name, format, numbers, dates)
-    return Column(name, "category", "text", texts.as_categories())
+    return Column(name, "category", "text", texts.cells)
 
 
 def _refuse_mistyped(
@@ -96,37 +94,34 @@ def _refuse_mistyped(
 
 def _numbers_or_codes(texts: Texts, name: str, numbers: Numbers) -> Column:
     """Numbers, unless they are written as codes are."""
-    symbol = numbers.symbol()
-    if not symbol and numbers.have_leading_zeros():
-        return Column(
-            name, "category", "some have leading zeros, as codes have", texts.as_categories()
-        )
-    values = numbers.values()
+    if not numbers.symbol() and numbers.have_leading_zeros():
+        how = "some have leading zeros, as codes have"
+        return Column(name, "category", how, texts.cells)
     are_integers = not numbers.have_decimals()
-    if are_integers and np.abs(values).max() >= SMALLEST_CODE:
+    if are_integers and np.abs(numbers.values).max() >= SMALLEST_CODE:
         how = "some are integers of 2**53 or more, as codes are"
-        return Column(name, "category", how, texts.as_categories())
-    what = "integers" if are_integers else "numbers"
-    how = _all(texts, f"are {what}" + (f" with {symbol}" if symbol else ""))
-    return _column_of_numbers(texts, name, how, numbers, values)
+        return Column(name, "category", how, texts.cells)
+    symbol = f" with {numbers.symbol()}" if numbers.symbol() else ""
+    how = _all(texts, f"are {'integers' if are_integers else 'numbers'}{symbol}")
+    return _column_of_numbers(texts, name, how, numbers)
 
 
-def _column_of_numbers(
-    texts: Texts, name: str, how: str, numbers: Numbers, values: np.ndarray
-) -> Column:
-    values = texts.spread(values, np.nan)
-    if not texts.n_missing and not numbers.have_decimals():
-        values = values.astype(np.int64)
-    return Column(name, "number", how, values, numbers.notation())
+def _column_of_numbers(texts: Texts, name: str, how: str, numbers: Numbers) -> Column:
+    notation, values = numbers.notation(), numbers.values
+    is_whole = np.abs(values) < SMALLEST_CODE if notation.decimals == 0 else np.zeros(1)
+    kind = pa.int64() if is_whole.all() and not np.any(values % 1) else pa.float64()
+    return Column(name, "number", how, texts.spread_cells(pa.array(values).cast(kind)), notation)
 
 
 def _dates(texts: Texts, name: str, dates: Dates, how: str) -> Column:
-    values = texts.spread(dates.values(), np.datetime64("NaT"))
-    return Column(name, "date", how, values, dates.notation)
+    moments, notation = pa.array(dates.moments, pa.timestamp("us")), dates.notation
+    is_day = notation is not None and notation.unit == "day"
+    cells = texts.spread_cells(moments.cast(pa.date32()) if is_day else moments)
+    return Column(name, "date", how, cells, notation)
 
 
 def _declared_category(texts: Texts, name: str, format: Format, declared: Declared) -> Column:
-    return Column(name, "category", "declared as categories", texts.as_categories())
+    return Column(name, "category", "declared as categories", texts.cells)
 
 
 def _declared_number(texts: Texts, name: str, format: Format, declared: Declared) -> Column:
@@ -134,9 +129,9 @@ def _declared_number(texts: Texts, name: str, format: Format, declared: Declared
     if not numbers.is_number.all():
         refuse_other_notations(name, texts, texts.n_cells(numbers.is_number), format)
         refuse_others(name, texts, numbers.is_number, NO_NUMBER, "number")
-    if len(numbers.symbols()) > 1:
+    if not numbers.have_one_symbol():
         refuse_symbols(name, texts, numbers)
-    return _column_of_numbers(texts, name, "declared as numbers", numbers, numbers.values())
+    return _column_of_numbers(texts, name, "declared as numbers", numbers)
 
 
 def _declared_date(texts: Texts, name: str, format: Format, declared: Declared) -> Column:
@@ -161,9 +156,10 @@ def _declared_date(texts: Texts, name: str, format: Format, declared: Declared) 
 def _declared_ordinal(texts: Texts, name: str, format: Format, declared: Declared) -> Column:
     numbers = Numbers.from_texts(texts, format.decimal, format.thousands)
     ranks, notation = _ranks(texts, name, numbers, declared.orders.get(name))
-    codes = texts.spread(ranks, -1)
-    values = pd.Categorical.from_codes(codes, categories=notation.levels, ordered=True)
-    return Column(name, "ordinal", "declared as ordinal", values, notation)
+    codes = texts.spread_cells(pa.array(ranks, pa.int32())).combine_chunks()
+    cells = pa.DictionaryArray.from_arrays(codes, pa.array(notation.levels), ordered=True)
+    how = "declared as ordinal"
+    return Column(name, "ordinal", how, pa.chunked_array([cells]), notation)
 
 
 def _ranks(
@@ -177,7 +173,7 @@ def _ranks(
             advice = (Option("not_in_order", Option("ordinal", ["low", "medium", "high"], name)),)
             cells = texts.in_words(~numbers.is_number, NO_NUMBER)
             raise RequestError("unknown_order", text, name, cells=cells, advice=advice)
-        order = [unique[place] for place in np.argsort(numbers.values(), kind="stable")]
+        order = [unique[place] for place in np.argsort(numbers.values, kind="stable")]
     known = np.array([text in order for text in unique], dtype=bool)
     if not known.all():
         refuse_others(name, texts, known, NOT_IN_ORDER, "ordinal")
@@ -209,22 +205,21 @@ def column_of_type(
     rows: RowNames = POSITIONS,
 ) -> Column:
     """Recognize the kind of a column by its type; if asked to, find the decimals of floats."""
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.cast(cells.type.value_type)
-    kind = cells.type
+    kind = plain_type(cells)
     check_type(name, kind)
-    if not len(cells.drop_null()):
-        return Column(name, "empty", "all cells are missing", _categories(cells), type=kind)
+    cells = without_nan(cells.cast(kind) if pa.types.is_floating(kind) else cells)
+    if cells.null_count == len(cells):
+        return Column(name, "empty", "all cells are missing", cells)
     wanted = declared.kinds.get(name)
     if wanted == "category":
-        return Column(name, "category", "declared as categories", _categories(cells))
+        return Column(name, "category", "declared as categories", cells)
     is_fit = {
         "number": pa.types.is_integer(kind) or pa.types.is_floating(kind),
         "date": pa.types.is_timestamp(kind) or pa.types.is_date(kind),
         None: True,
     }
     if not is_fit.get(wanted, False):
-        texts = pa.chunked_array([pa.array(_categories(cells), pa.string())])
+        texts = pa.chunked_array([pa.array(texts_of(cells), pa.string())])
         return column_of_text(texts, name, format, declared, is_strict=True, rows=rows)
     if wanted == "date" and name in declared.date_patterns:
         _refuse_pattern(name, declared.date_patterns[name], kind)
@@ -257,42 +252,30 @@ def _refuse_pattern(name: str, pattern: str, kind: pa.DataType) -> None:
 
 def _by_type(cells: pa.ChunkedArray, name: str, *, is_declared: bool) -> Column:
     """The column, whose type says what it holds."""
-    kind = cells.type
-    how = f"type {kind}"
-    if pa.types.is_integer(kind):
-        ends = pc.min_max(cells).as_py().values()
-        if max(map(abs, ends)) >= SMALLEST_CODE and not is_declared:
-            how = "some are integers of 2**53 or more, as codes are"
-            return Column(name, "category", how, _categories(cells))
-        return Column(name, "number", how, cells.to_numpy(), NumberNotation(0), kind)
-    if pa.types.is_floating(kind):
-        values = cells.to_numpy()
-        return Column(name, "number", how, values, NumberNotation(decimals_of(values)), kind)
-    if pa.types.is_decimal(kind):
-        values = cells.cast(pa.float64()).to_numpy()
-        return Column(name, "number", how, values, NumberNotation(kind.scale), kind)
+    kind = plain_type(cells)
+    plain = cells.cast(kind)
+    found = kind_of(pd.Series(pd.arrays.ArrowExtensionArray(plain), name=name))
+    if pa.types.is_integer(kind) and (found == "number" or is_declared):
+        return Column(name, "number", f"type {kind}", plain, NumberNotation(0))
+    if found == "number":
+        is_decimal = pa.types.is_decimal(kind)
+        decimals = kind.scale if is_decimal else decimals_of(plain.to_numpy())
+        return Column(name, "number", f"type {kind}", plain, NumberNotation(decimals))
+    # Times of day and durations are no dates to a file.
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return _dates_of_type(cells, name, how)
-    is_boolean = pa.types.is_boolean(kind)
-    return Column(name, "boolean" if is_boolean else "category", how, _categories(cells))
+        notation = _notation_of_dates(moments_of(plain))
+        return Column(name, "date", f"type {kind}", plain, notation)
+    is_code = pa.types.is_integer(kind)
+    how = "some are integers of 2**53 or more, as codes are" if is_code else f"type {kind}"
+    return Column(name, "boolean" if found == "boolean" else "category", how, cells)
 
 
-def _dates_of_type(cells: pa.ChunkedArray, name: str, how: str) -> Column:
-    """A column of dates or times; those with a time zone are in UTC."""
-    moments = cells.cast(pa.timestamp("us", getattr(cells.type, "tz", None)), safe=False)
-    values = moments.cast(pa.int64()).cast(pa.timestamp("us")).to_numpy()
-    known = values[~np.isnat(values)].astype(np.int64)
+def _notation_of_dates(moments: np.ndarray) -> DateNotation:
+    """The notation of dates that are written by no file: as in ISO."""
+    known = moments[~np.isnat(moments)].astype(np.int64)
     sizes = {unit: size // UNITS["microsecond"] for unit, size in UNITS.items()}
     unit = next(unit for unit, size in sizes.items() if not np.any(known % size))
-    notation = DateNotation(unit, PATTERNS.get(unit, "%Y-%m-%d %H:%M:%S"))
-    return Column(name, "date", how, values, notation, cells.type)
-
-
-def _categories(cells: pa.ChunkedArray) -> np.ndarray:
-    """The texts of cells, None for missing ones."""
-    values = np.empty(len(cells), dtype=object)
-    values[:] = [None if cell is None else str(cell) for cell in cells.to_pylist()]
-    return values
+    return DateNotation(unit, PATTERNS.get(unit, "%Y-%m-%d %H:%M:%S"))
 
 
 def why_no_numbers(values: pd.Series) -> str | None:

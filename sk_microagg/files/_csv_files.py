@@ -5,12 +5,8 @@ import gzip
 import io
 import re
 import sys
-from array import array
-from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain, islice
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +15,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from sk_microagg._utils._csv import CSVError, EncodingError, opened_csv
+from sk_microagg._utils._csv import (
+    CSVError,
+    EncodingError,
+    content_of_csv,
+    line_end_of,
+    rows_of_csv,
+)
 from sk_microagg._utils._places import RowNames, cells_in_words, in_rows
+from sk_microagg.files._columns import without_nan
 from sk_microagg.files._format import (
     Contents,
     FileStyle,
     Format,
-    is_file,
     is_standard,
     name_of_input,
 )
 from sk_microagg.files._messages import Message, Option, RequestError, one_line
 
 ROWS_AT_A_TIME = 50_000
-
-# With quotes or zero bytes, pyarrow may read other cells, and it skips blank lines silently.
-NOT_FOR_ARROW = b'"', b"\0", b"\n\n", b"\n\r", b"\r\r"
 
 MADE_NAME = re.compile(r"c([1-9]\d*)")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT")
@@ -49,11 +48,10 @@ def read_csv(path: str, format: Format, *, sep: str | None, is_compressed: bool)
     source = sys.stdin.buffer if is_standard(path) else path
     path = name_of_input(path)
     try:
-        with opened_csv(
-            source, sep=sep or ",", is_compressed=is_compressed, encoding=format.encoding
-        ) as rows:
-            is_plain = not is_compressed and format.encoding == "utf-8" and is_file(path)
-            cells, numbers = _read_rows(rows, path, sep, format.header, is_plain=is_plain)
+        content, has_mark = content_of_csv(
+            source, is_compressed=is_compressed, encoding=format.encoding
+        )
+        cells, lines = _read_cells(content, path, sep, format.header)
     except EncodingError as error:
         text = "{why} Name its encoding by {parameter}, such as latin-1, cp1252 or utf-16."
         if format.encoding != Format.encoding:
@@ -62,76 +60,107 @@ def read_csv(path: str, format: Format, *, sep: str | None, is_compressed: bool)
         raise RequestError("encoding", text, why=one_line(error), parameter=parameter) from error
     except CSVError as error:
         raise RequestError("no_csv", "{why}", why=str(error)) from error
-    lines = RowNames("in line", numbers)
-    doubts = check_header(path, cells, lines) if format.header == "check" else ()
-    return Contents(cells, FileStyle(rows.has_mark, rows.line_end), lines, doubts)
+    rows = RowNames("in line", lines)
+    doubts = check_header(path, cells, rows) if format.header == "check" else ()
+    return Contents(cells, FileStyle(has_mark, line_end_of(content, sep or ",")), rows, doubts)
 
 
-def _read_rows(
-    rows: Any, path: str, sep: str | None, header: str, *, is_plain: bool
-) -> tuple[pa.Table, Sequence[int]]:
+def _read_cells(
+    content: bytes, path: str, sep: str | None, header: str
+) -> tuple[pa.Table, np.ndarray | list[int]]:
     """The cells of all rows, which have as many as there are names, and the lines of these rows."""
-    records = _numbered(rows)
-    line, first = next(records, (1, None))
+    rows = rows_of_csv(content, sep or ",", path)
+    line, first = next(rows, (1, None))
     if first is None:
         raise RequestError("empty_file", "{path} is empty.", path=path)
     n_columns = len(first)
     if sep is None and n_columns == 1:
         _check_separator(path, first[0])
     has_names = holds_names(first, header)
-    if has_names:
-        names = first
-        while names[-2:] == ["", ""]:  # One column without a name is a column; several end lines.
-            names.pop()
-    else:
-        names = made_names(n_columns)
-        records = chain([(line, first)], records)
-    if is_plain and len(names) == n_columns:
-        cells = _read_by_arrow(path, sep or ",", n_columns)
-        if cells is not None:
-            lines = range(1 + has_names, 1 + len(cells))
-            return cells.slice(has_names).rename_columns(names), lines
-    chunks: list[list[pa.Array]] = [[] for _ in names]
-    numbers = array("q")
-    complete = _of_length(names, records, numbers, path)
-    while batch := list(islice(complete, ROWS_AT_A_TIME)):
-        for chunk, column in zip(chunks, zip(*batch, strict=True), strict=True):
-            chunk.append(pa.array(column, pa.string()))
-    columns = [pa.chunked_array(chunk, pa.string()) for chunk in chunks]
-    return pa.Table.from_arrays(columns, names=names), numbers
+    names = first if has_names else made_names(n_columns)
+    while has_names and names[-2:] == ["", ""]:
+        names.pop()  # One column without a name is a column; several end lines.
+    if len(names) == n_columns:
+        found = _read_by_arrow(content, sep or ",", n_columns)
+        if found is not None:
+            cells, lines = found
+            return cells.slice(has_names).rename_columns(names), lines[has_names:]
+    return _cells_of_rows([*rows] if has_names else [(line, first), *rows], names, path)
 
 
-def _numbered(rows: Any) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the line in which it begins."""
-    line = 1
-    for row in rows:
-        # The only cell of a record that is missing is written as "".
-        if row:
-            yield line, row
-        line = rows.line_num + 1
-
-
-def _read_by_arrow(path: str, sep: str, n_columns: int) -> pa.Table | None:
-    """The cells of all rows, as pyarrow reads them many times faster; None if it may differ.
-
-    It does not say in which lines rows are, which is clear only if there are no blank ones.
-    """
-    with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        if any(content.find(mark) >= 0 for mark in NOT_FOR_ARROW):
-            return None
-        if content[:4].removeprefix(BOM_UTF8).startswith((b"\r", b"\n")):
-            return None
+def _read_by_arrow(content: bytes, sep: str, n_columns: int) -> tuple[pa.Table, np.ndarray] | None:
+    """The cells of all rows, and the lines of these; None if the rows have to be looked at."""
+    if b"\0" in content or not sep.isascii():
+        return None
+    characters = np.frombuffer(content, dtype=np.uint8)
+    quotes = np.flatnonzero(characters == ord('"')) if b'"' in content else np.empty(0, np.intp)
+    if not _are_around_cells(quotes, characters, sep):
+        return None
     names = made_names(n_columns)
+    has_quotes = len(quotes) > 0
     try:
-        with open(path, "rb") as file:  # Arrow cannot open a name that is not Unicode.
-            return arrow_csv.read_csv(
-                file,
-                arrow_csv.ReadOptions(column_names=names),
-                arrow_csv.ParseOptions(delimiter=sep, quote_char=False),
-                arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
-            )
+        cells = arrow_csv.read_csv(
+            pa.BufferReader(content),
+            arrow_csv.ReadOptions(column_names=names),
+            arrow_csv.ParseOptions(
+                delimiter=sep,
+                quote_char='"' if has_quotes else False,
+                newlines_in_values=has_quotes,
+            ),
+            arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+        )
     except pa.ArrowInvalid:
         return None
+    lines = _lines_of_rows(content, characters, quotes)
+    return (cells, lines) if len(cells) == len(lines) else None
+
+
+def _are_around_cells(quotes: np.ndarray, characters: np.ndarray, sep: str) -> bool:
+    """Whether all quotes are around cells, or doubled in them; Arrow takes others as they are."""
+    if not len(quotes) or len(quotes) % 2:
+        return not len(quotes)
+    is_beside = np.isin(np.arange(256), [*sep.encode(), *b'"\r\n'])
+    around = np.pad(characters, 1, constant_values=ord("\n"))
+    return bool(is_beside[around[quotes[::2]]].all() and is_beside[around[quotes[1::2] + 2]].all())
+
+
+def _lines_of_rows(content: bytes, characters: np.ndarray, quotes: np.ndarray) -> np.ndarray:
+    """The lines in which rows begin that are not blank."""
+    ends = np.flatnonzero(characters == ord("\n"))
+    if b"\r" in content:
+        returns = np.flatnonzero(characters == ord("\r"))
+        alone = returns[np.append(characters, 0)[returns + 1] != ord("\n")]
+        ends = np.sort(np.append(ends, alone))
+    is_end_of_row = np.searchsorted(quotes, ends) % 2 == 0
+    starts = np.append(0, ends[is_end_of_row] + 1)
+    lines = np.append(0, np.flatnonzero(is_end_of_row) + 1) + 1
+    is_row = starts < len(characters)
+    is_row[is_row] = ~np.isin(characters[starts[is_row]], [*b"\r\n"])
+    return lines[is_row]
+
+
+def _cells_of_rows(
+    rows: list[tuple[int, list[str]]], names: list[str], path: str
+) -> tuple[pa.Table, np.ndarray | list[int]]:
+    """The cells of rows with as many as names: some programs end rows with separators.
+
+    Raise if rows have other numbers of cells.
+    """
+    n_cells = len(names)
+    n_named = next((n for n in range(n_cells, 0, -1) if names[n - 1]), n_cells)
+    lines = [line for line, _ in rows]
+    ragged = [
+        place for place, (_, row) in enumerate(rows) if len(row) < n_named or any(row[n_cells:])
+    ]
+    if ragged:
+        more = f"more or fewer cells than the first row, which has {n_cells}"
+        what = f"has {more}", f"have {more}"
+        found = cells_in_words(ragged, len(lines), what, RowNames("in line", lines), "row")
+        raise RequestError("ragged_rows", "{path}: {found}.", path=path, found=found)
+    cells = zip(*((row + [""] * n_cells)[:n_cells] for _, row in rows), strict=True)
+    columns = [pa.chunked_array([column], pa.string()) for column in cells]
+    columns = columns or [pa.chunked_array([], pa.string()) for _ in names]
+    return pa.Table.from_arrays(columns, names=names), lines
 
 
 def _check_separator(path: str, cell: str) -> None:
@@ -147,30 +176,6 @@ def _check_separator(path: str, cell: str) -> None:
             raise RequestError("separator", text, path=path, found=other, **facts)
 
 
-def _of_length(
-    names: list[str], records: Iterable[tuple[int, list[str]]], lines: Any, path: str
-) -> Iterator[list[str]]:
-    """The records, with as many cells as names: some programs end rows with separators.
-
-    The lines are noted. If records have other numbers of cells, raise after the last one.
-    """
-    n_cells = len(names)
-    n_named = next((n for n in range(n_cells, 0, -1) if names[n - 1]), n_cells)
-    ragged = []
-    for line, record in records:
-        lines.append(line)
-        if len(record) != n_cells:
-            if len(record) < n_named or any(record[n_cells:]):
-                ragged.append(len(lines) - 1)
-            record = (record + [""] * n_cells)[:n_cells]
-        yield record
-    if ragged:
-        more = f"more or fewer cells than the first row, which has {n_cells}"
-        what = f"has {more}", f"have {more}"
-        found = cells_in_words(ragged, len(lines), what, RowNames("in line", lines), "row")
-        raise RequestError("ragged_rows", "{path}: {found}.", path=path, found=found)
-
-
 def write_csv(
     cells: pa.Table,
     path: str | Path,
@@ -181,7 +186,7 @@ def write_csv(
     is_compressed: bool,
 ) -> None:
     """Write a CSV file, or standard output; nulls and NaN are empty cells."""
-    columns = [_without_nan(column) for column in cells.columns]
+    columns = [without_nan(column) for column in cells.columns]
     cells = pa.Table.from_arrays(columns, names=cells.column_names)
     # Before Python 3.13, the csv module does not quote carriage returns.
     quoting: Any = csv.QUOTE_ALL if _has_carriage_return(cells) else csv.QUOTE_MINIMAL
@@ -195,12 +200,6 @@ def write_csv(
         for batch in cells.to_batches(max_chunksize=ROWS_AT_A_TIME):
             columns = [column.to_pylist() for column in batch.columns]
             writer.writerows(zip(*columns, strict=True))
-
-
-def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if not pa.types.is_floating(column.type):
-        return column
-    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
 def _has_carriage_return(cells: pa.Table) -> bool:

@@ -89,11 +89,6 @@ def suffix_of_input(path: str) -> str:
     return suffix
 
 
-def is_file(path: str) -> bool:
-    """Whether a table that is read may be opened again."""
-    return Path(path).is_file() and not _is_nameless(Path(path))
-
-
 def _is_nameless(path: Path) -> bool:
     """Whether a path is a pipe, or a file that the shell has opened."""
     return path == Path("/dev/stdin") or path.parent == Path("/dev/fd") or path.is_fifo()

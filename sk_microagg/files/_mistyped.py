@@ -7,17 +7,10 @@ import numpy as np
 
 from sk_microagg._utils._formatting import in_a_list
 from sk_microagg._utils._places import POSITIONS, RowNames, in_rows
+from sk_microagg.files._columns import Column, Texts
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Message, Option, RequestError
-from sk_microagg.files._notations import (
-    LIKE_A_DATE,
-    SYMBOL,
-    Column,
-    Dates,
-    Numbers,
-    Texts,
-    likely_patterns,
-)
+from sk_microagg.files._notations import LIKE_A_DATE, SYMBOL, Dates, Numbers, likely_patterns
 
 # From this share on, cells that are numbers make the others suspicious.
 SMALLEST_SHARE = 0.5
@@ -139,7 +132,7 @@ def refuse_other_notations(name: str, texts: Texts, n_numbers: int, format: Form
 
 def refuse_symbols(name: str, texts: Texts, numbers: Numbers) -> None:
     """Raise, since all texts are numbers, but not with the same symbol."""
-    symbols = numbers.symbol_of_each()
+    symbols = numbers.symbols
     usual = max({*symbols}, key=lambda symbol: (texts.n_cells(symbols == symbol), symbol))
     what = "has another symbol than most, or none", "have other symbols than most, or none"
     advice = (Option("write_alike"), Option("categorical", column=name))

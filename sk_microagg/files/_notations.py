@@ -1,4 +1,4 @@
-"""The values of a column, and how they are written, so that released ones are written likewise."""
+"""How numbers, dates and ordered values are written, so that released ones are written likewise."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sk_microagg._utils._decimals import MOST_DECIMALS, decimals_of
-from sk_microagg._utils._places import POSITIONS, RowNames, cells_in_words, in_rows
 from sk_microagg._utils._statistics import n_people, take_units
+from sk_microagg.files._columns import Texts
 
 # A percent sign, a currency sign, or the code of a currency.
 SYMBOL = r"%|‰|\p{Sc}|EUR|USD|GBP|CHF|JPY"
@@ -64,98 +65,6 @@ N_TRIED = 200
 LIKE_A_DATE = r"^(\d{1,2}[./-]\d{1,2}[./-](\d{2}|\d{4})|\d{4}[./]\d{1,2}[./]\d{1,2})(\s.*)?$"
 
 UNPADDED = re.compile(r"(?<!\d)\d(?!\d)")
-
-
-@dataclass(frozen=True)
-class Texts:
-    """The different texts of a column, without spaces around them."""
-
-    unique: pa.Array
-    codes: np.ndarray
-    rows: RowNames = POSITIONS
-
-    @classmethod
-    def from_cells(
-        cls, cells: pa.ChunkedArray, missing: tuple, rows: RowNames = POSITIONS
-    ) -> Texts:
-        """Take them from a column; some texts mean that a value is missing."""
-        encoded = without_missing(cells, missing).combine_chunks().dictionary_encode()
-        if isinstance(encoded, pa.ChunkedArray):  # as pyarrow returns columns without a chunk
-            encoded = encoded.combine_chunks()
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return cls(encoded.dictionary, codes, rows)
-
-    @property
-    def n_missing(self) -> int:
-        return int(np.count_nonzero(self.codes < 0))
-
-    @property
-    def n_known(self) -> int:
-        return len(self.codes) - self.n_missing
-
-    @property
-    def counts(self) -> np.ndarray:
-        """How often each text occurs, as an array of integers."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.unique))
-
-    def matches(self, pattern: str) -> np.ndarray:
-        """Whether each text matches a regular expression, as an array of bool."""
-        found = pc.match_substring_regex(self.unique, pattern)
-        return found.to_numpy(zero_copy_only=False).astype(bool)
-
-    def n_cells(self, mask: np.ndarray) -> int:
-        return int(self.counts[mask].sum())
-
-    def in_words(self, mask: np.ndarray, what: tuple[str, str]) -> str:
-        """How many of the known cells have texts of a mask, what they are, and where."""
-        places = np.flatnonzero(self.spread(mask, False))
-        return cells_in_words(places, self.n_known, what, self.rows)
-
-    def most_in_words(self, mask: np.ndarray, what: tuple[str, str]) -> str:
-        """How many of the known cells have texts of a mask, and where the others are."""
-        n_cells, n_known = self.n_cells(mask), self.n_known
-        if n_cells == n_known:
-            return f"all {n_known:,} cells {what[1]}" if n_known > 1 else f"the only cell {what[0]}"
-        others = in_rows(np.flatnonzero(self.spread(~mask, False)), self.rows)
-        said = f"{n_cells:,} of {n_known:,} cells {what[n_cells > 1]}"
-        return f"{said}, but not {n_known - n_cells:,}, {others}"
-
-    def spread(self, values: np.ndarray, missing: Any) -> np.ndarray:
-        """Values of all cells, given those of the different texts and that of a missing cell."""
-        return np.append(values, missing)[self.codes]
-
-    def as_categories(self) -> np.ndarray:
-        """The texts of all cells, None for missing ones."""
-        values = np.empty(len(self.unique) + 1, dtype=object)
-        values[:-1] = self.unique.to_pylist()
-        return values[self.codes]
-
-
-def without_missing(cells: pa.ChunkedArray, missing: tuple) -> pa.ChunkedArray:
-    """The cells without spaces around them, null where they are missing."""
-    cells = pc.utf8_trim_whitespace(cells)
-    return pc.if_else(pc.is_in(cells, pa.array(missing, cells.type)), None, cells)
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column, its kind and its values.
-
-    These are an array of integers, floats, dates, or objects for texts, or an ordered categorical.
-    The type is that of its cells in a file with types.
-    """
-
-    name: str
-    kind: str
-    how: str
-    values: Any
-    notation: Any = None
-    type: Any = None
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """Numbers, dates as numbers of units or ranks of ordinals, NaN where one is missing."""
-        return self.notation.numbers(self.values)
 
 
 class Notation:
@@ -235,20 +144,18 @@ class Numbers:
         """One part of each number, "" where it is absent."""
         return self.parts.field(name)
 
-    def symbols(self) -> list[str]:
-        """The different symbols of the numbers, such as '%', each with its place; '' for none."""
-        return pc.unique(self._symbols()).to_pylist()
-
-    def _symbols(self) -> pa.Array:
+    @cached_property
+    def symbols(self) -> np.ndarray:
+        """The symbol of each number, such as '%', with its place before or after it."""
         places = [pc.utf8_trim_whitespace(self.part(name)) for name in ("before", "after")]
-        return pc.binary_join_element_wise(*places, "number")
+        joined = pc.binary_join_element_wise(*places, "number")
+        return np.array(joined.to_pylist(), dtype=object)
+
+    def have_one_symbol(self) -> bool:
+        return len({*self.symbols}) == 1
 
     def symbol(self) -> str:
-        return self.symbols()[0].replace("number", "")
-
-    def symbol_of_each(self) -> np.ndarray:
-        """The symbol of each number, with its place."""
-        return np.array(self._symbols().to_pylist(), dtype=object)
+        return self.symbols[0].replace("number", "")
 
     def have_leading_zeros(self) -> bool:
         """Whether a number has a zero before another digit, as codes have."""
@@ -258,6 +165,7 @@ class Numbers:
         """Whether a number has decimals or an exponent."""
         return any(_any(pc.not_equal(self.part(name), "")) for name in ("fraction", "exponent"))
 
+    @cached_property
     def values(self) -> np.ndarray:
         whole = self.part("whole")
         if self.thousands:
@@ -274,7 +182,7 @@ class Numbers:
         has_exponents = _any(pc.not_equal(self.part("exponent"), ""))
         decimals = None if has_exponents else ends["max"]
         if decimals is not None and decimals > MOST_DECIMALS:
-            decimals = decimals_of(self.values())
+            decimals = decimals_of(self.values)
         is_grouped = self.thousands and _any(pc.match_substring(self.part("whole"), self.thousands))
         symbol, separators = self.symbol(), "thousands separators" if is_grouped else ""
         return NumberNotation(
@@ -389,9 +297,6 @@ class Dates:
         is_padded = not any(map(UNPADDED.search, unique))
         notation = DateNotation(_unit_of(pattern), pattern, is_padded=is_padded)
         return cls(is_date, moments, notation)
-
-    def values(self) -> np.ndarray:
-        return np.array(self.moments, dtype="datetime64[us]")
 
 
 def likely_patterns(texts: Texts) -> dict[str, Dates]:

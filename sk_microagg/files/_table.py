@@ -19,6 +19,14 @@ from sk_microagg._utils._places import POSITIONS, RowNames
 from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._writing import released_file
 from sk_microagg.files._column_kinds import DECLARED, column_of_text, column_of_type
+from sk_microagg.files._columns import (
+    Column,
+    plain_type,
+    plain_values,
+    texts_of,
+    without_missing,
+    without_nan,
+)
 from sk_microagg.files._csv_files import read_csv, write_csv
 from sk_microagg.files._excel_files import read_xlsx, write_xlsx
 from sk_microagg.files._format import (
@@ -35,7 +43,7 @@ from sk_microagg.files._format import (
     suffix_of_input,
 )
 from sk_microagg.files._messages import Message, Option, RequestError, one_line, raise_together
-from sk_microagg.files._notations import Column, NumberNotation, OrdinalNotation, without_missing
+from sk_microagg.files._notations import NumberNotation, OrdinalNotation
 
 # Further digits tell of rounding errors only, even of groups of a thousand records.
 DECIMALS_OF_SHARES = 6
@@ -70,7 +78,7 @@ class Table:
 
     def _column(self, name: str, declared: Declared, *, is_strict: bool) -> Column:
         about: Any = (self.cells[name], name, self.format, declared)
-        if self._is_parsed(name):
+        if self.is_parsed(name):
             return column_of_text(*about, is_strict=is_strict, rows=self.rows)
         # Parquet tables have the same release on Dask, where decimals are not known.
         return column_of_type(*about, rounds_floats=self.is_text, rows=self.rows)
@@ -85,19 +93,21 @@ class Table:
         """Numbers, also of dates and ordinals, with NaN where one is missing, or text."""
         return values_of(self.columns(names, declared, is_strict=is_strict))
 
-    def as_text(self, columns: list[str]) -> pd.DataFrame:
-        """The cells of some columns as text without spaces around it, None for missing values."""
-        text = {}
-        for name, cells in zip(columns, self.cells.select(columns), strict=True):
-            cells = self._without_missing(name) if self._is_parsed(name) else without_nan(cells)
-            text[name] = [None if cell is None else str(cell) for cell in cells.to_pylist()]
-        return pd.DataFrame(text, index=range(self.cells.num_rows), dtype=object)
+    def present(self, name: str) -> pa.ChunkedArray:
+        """The cells of a column, null where one is missing; text without spaces around it."""
+        cells = self.cells[name]
+        if self.is_parsed(name):
+            return without_missing(cells, self.format.missing_in(name))
+        return without_nan(cells.cast(plain_type(cells)))
 
     def known(self, name: str) -> pa.ChunkedArray:
-        """The cells of a column that are not missing; text without spaces around it."""
-        if self._is_parsed(name):
-            return self._without_missing(name).drop_null()
-        return known_of_type(self.cells[name])
+        """The cells of a column that are not missing."""
+        return self.present(name).drop_null()
+
+    def as_text(self, columns: list[str]) -> pd.DataFrame:
+        """The cells of some columns as text without spaces around it, None for missing values."""
+        text = {name: texts_of(self.present(name)) for name in columns}
+        return pd.DataFrame(text, index=range(self.cells.num_rows), dtype=object)
 
     def with_released(
         self,
@@ -125,10 +135,10 @@ class Table:
                 fields.append(pa.field(name, cells.type))
                 arrays.append(pa.nulls(len(cells), cells.type))
             else:
-                column = with_type(anonymized[name]) if has_types else anonymized[name]
-                is_text = self._is_parsed(name) and not has_types
-                original = None if self._is_parsed(name) or not are_values else cells
-                written = written_columns(release[name], column, self.format, is_text, original)
+                column = anonymized[name]
+                was_text = self.is_parsed(name) or column.cells.type != plain_type(cells)
+                about, is_text = (release[name], column, self.format), was_text and not has_types
+                written = written_columns(*about, is_text=is_text, are_values=are_values)
                 fields += [pa.field(part, cells.type) for part, cells in written.items()]
                 arrays += written.values()
         names = [field.name for field in fields]
@@ -143,12 +153,9 @@ class Table:
         # Metadata may be true of the original only, or disclose what was dropped.
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
-    def _is_parsed(self, name: str) -> bool:
+    def is_parsed(self, name: str) -> bool:
         """Whether the values of a column are found from its texts."""
         return self.is_text and pa.types.is_string(self.cells[name].type)
-
-    def _without_missing(self, name: str) -> pa.ChunkedArray:
-        return without_missing(self.cells[name], self.format.missing_in(name))
 
 
 def values_of(columns: Sequence[Column]) -> pd.DataFrame:
@@ -261,42 +268,40 @@ def _csv_settings(suffix: str, format: Format) -> dict[str, Any]:
 
 
 def written_columns(
-    release: pd.DataFrame,
-    column: Column,
-    format: Format,
-    is_text: bool,
-    original: pa.ChunkedArray | None,
+    release: pa.Table, column: Column, format: Format, *, is_text: bool, are_values: bool
 ) -> dict:
     """What is released for a column, or its shares, as written; categories as in the original."""
     if column.notation is not None:
-        return {column.name: written_cells(release[column.name], column)}
+        return {column.name: written_cells(release[column.name], column, is_text=is_text)}
     written = {}
-    for name, values in release.items():
-        if values.dtype.kind == "f":
-            type = None if is_text else pa.float64()
+    for name, cells in zip(release.column_names, release.columns, strict=True):
+        if pa.types.is_floating(cells.type):
+            shares = np.round(cells.to_numpy(), DECIMALS_OF_SHARES)
             notation = NumberNotation(DECIMALS_OF_SHARES, decimal=format.decimal)
-            share = Column(name, "share", "", values.to_numpy(), notation, type)
-            written[name] = written_cells(values.round(DECIMALS_OF_SHARES), share)
-        elif original is not None:
-            written[name] = _cells_of_categories(column.values, original, values)
+            written[name] = _text_of(shares, notation.text) if is_text else pa.array(shares)
+        elif are_values and not pa.types.is_string(column.cells.type):
+            written[name] = _cells_of_categories(column, cells)
         else:
-            written[name] = written_cells(values, column)
+            written[name] = cells
     return written
 
 
-def written_cells(values: pd.Series, column: Column) -> pa.Array:
-    """Released values as text or in the column's type; in generalized text, ranks are numbers."""
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        values = values.astype(object)
-    elif values.dtype.kind in "iufM":
-        if column.type is not None:
-            return _cells_of_type(values.to_numpy(), column)
-        are_dates = values.dtype.kind == "M"
-        numbers = column.notation.numbers(values.to_numpy()) if are_dates else values
+def written_cells(cells: pa.ChunkedArray, column: Column, *, is_text: bool) -> Any:
+    """Released cells as text or in their type; in generalized text, ranks are numbers."""
+    if pa.types.is_dictionary(cells.type):
+        return cells.cast(pa.string())
+    if pa.types.is_string(cells.type):
+        if column.notation.is_plain:
+            return cells
+        return _text_of(texts_of(cells), lambda text: _label(text, column.notation))
+    if is_text:
+        values = plain_values(cells)
+        numbers = column.notation.numbers(values) if column.kind == "date" else values
         return _text_of(numbers, column.notation.text)
-    elif column.notation is not None and not column.notation.is_plain:
-        return _text_of(values, lambda text: _label(text, column.notation))
-    return pa.array(values, pa.string(), from_pandas=True)
+    is_decimal = pa.types.is_decimal(column.cells.type)
+    if is_decimal and column.notation.decimals <= column.cells.type.scale:
+        return _decimals(cells.to_numpy(), column.cells.type)
+    return cells
 
 
 def _text_of(values: Any, write: Callable) -> pa.Array:
@@ -306,35 +311,6 @@ def _text_of(values: Any, write: Callable) -> pa.Array:
     return pa.array(texts[codes], pa.string())
 
 
-def with_type(column: Column) -> Column:
-    """The column with the type of its numbers or dates in files with types; others remain text."""
-    if column.type is not None or column.kind not in ("number", "date"):
-        return column
-    if column.kind == "date":
-        is_day = column.notation.unit == "day"
-        return replace(column, type=pa.date32() if is_day else pa.timestamp("us"))
-    return replace(column, type=pa.int64() if column.notation.decimals == 0 else pa.float64())
-
-
-def _cells_of_type(values: np.ndarray, column: Column) -> pa.Array:
-    """Released numbers or dates in the type that the column had."""
-    if column.kind == "date":
-        zone = getattr(column.type, "tz", None)
-        moments = pa.array(values.astype("datetime64[us]"), from_pandas=True).cast(pa.int64())
-        return moments.cast(pa.timestamp("us", zone)).cast(column.type)
-    values = values.astype(np.float64)
-    room = getattr(column.type, "scale", 0)
-    if not pa.types.is_floating(column.type) and column.notation.decimals > room:
-        return pa.array(values, from_pandas=True)
-    if pa.types.is_decimal(column.type):
-        return _decimals(values, column.type)
-    if pa.types.is_integer(column.type):
-        # Rounded to hundreds, say, a number may exceed its type.
-        limits = np.iinfo(column.type.to_pandas_dtype())
-        values = np.clip(values, limits.min, limits.max)
-    return pa.array(values, from_pandas=True).cast(column.type)
-
-
 def _decimals(values: np.ndarray, kind: pa.DataType) -> pa.Array:
     """Rounded numbers as decimals; to hundreds, say, a number may exceed its type."""
     largest = Decimal((0, (9,) * kind.precision, -kind.scale))
@@ -342,19 +318,6 @@ def _decimals(values: np.ndarray, kind: pa.DataType) -> pa.Array:
     cells = [None if np.isnan(value) else Decimal(f"{value:.{digits}f}") for value in values]
     cells = [cell and max(-largest, min(cell, largest)) for cell in cells]
     return pa.array(cells, kind)
-
-
-def known_of_type(cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.cast(cells.type.value_type)
-    return without_nan(cells).drop_null()
-
-
-def without_nan(cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The cells with null instead of NaN: both are missing."""
-    if not pa.types.is_floating(cells.type):
-        return cells
-    return pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
 
 
 def _label(text: str, notation: Any) -> str:
@@ -375,15 +338,10 @@ def _label(text: str, notation: Any) -> str:
     return f"[{notation.separator.join(parts)}]" if len(set(parts)) > 1 else parts[0]
 
 
-def _cells_of_categories(
-    texts: np.ndarray, cells: pa.ChunkedArray, released: pd.Series
-) -> pa.Array:
+def _cells_of_categories(column: Column, released: pa.ChunkedArray) -> pa.Array:
     """Released categories in the type of their column: original cells with the same text."""
-    place_of = {text: len(texts) - 1 - place for place, text in enumerate(reversed(texts))}
-    codes, different = pd.factorize(released)
-    places = np.array([*(place_of[text] for text in different), -1])[codes]
-    taken = cells.unify_dictionaries().take(pa.array(places, mask=places < 0))
-    return without_unused_categories(taken)
+    places = pc.index_in(released, pa.array(column.values, pa.string()), skip_nulls=True)
+    return without_unused_categories(column.cells.unify_dictionaries().take(places))
 
 
 def without_unused_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -20,8 +20,8 @@ from sk_microagg._utils._formatting import (
     singled_out_lines,
     singles_out,
 )
+from sk_microagg.files._columns import Column, frame_of
 from sk_microagg.files._messages import Message, Option, bad_input_as_request_error
-from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table
 from sk_microagg.metrics import determined_columns, joint_anonymity, unchanged_uniqueness
 from sk_microagg.release._summary import Fact
@@ -78,7 +78,7 @@ def warn_of_columns(plan: Any, progress: Any) -> None:
             progress.warn(Message("averaged_identifier", text, column.name, advice=advice))
     # A group never mixes strata, so that they give nothing away.
     others = plan.unchanged.drop(columns=list(plan.roles.strata))
-    values = plan.records()[[column.name for column in plan.known]]
+    values = frame_of(plan.records().select([column.name for column in plan.known]))
     warn_of_determined(values, others, progress, plan.demands.units())
     if not plan.request.generalizes:
         averaged = [column.name for column in plan.known if column.kind in ("number", "date")]

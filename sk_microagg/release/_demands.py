@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from sklearn.base import clone
 
 from sk_microagg._table_roles import TableRoles
@@ -21,8 +22,8 @@ from sk_microagg._utils._formatting import (
     rounded_up,
 )
 from sk_microagg._utils._tables import SIMILAR
+from sk_microagg.files._columns import Column, table_of, texts_of, without_nan
 from sk_microagg.files._messages import Message, Option, RequestError, one_line
-from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table, values_of
 from sk_microagg.metrics import unit_share, units_per_group
 from sk_microagg.privacy import Constraint
@@ -219,6 +220,8 @@ class Demands:
         weight = None
         if roles.weight is not None:
             weight = values_of([read[roles.weight]])[roles.weight]
+            if weight.dtype.kind in "iu":  # Their means are no integers.
+                weight = weight.astype(np.float64)
         amounts = pd.DataFrame(index=sensitive.index)
         if any(each.is_about_amounts for each in privacy):
             amounts = _amounts(values_of([read[name] for name in roles.quasi_identifiers]))
@@ -238,9 +241,15 @@ class Demands:
     def units(self) -> np.ndarray | None:
         return None if self.unit is None else codes_of(self.unit)[0]
 
-    def with_values(self, values: pd.DataFrame) -> pd.DataFrame:
-        """A table of values to anonymize, together with these columns."""
-        return pd.concat([values, *self.columns().values()], axis=1)
+    def with_cells(self, cells: dict[str, Any]) -> pa.Table:
+        """A table of columns to anonymize, together with these columns."""
+        for columns in self.columns().values():
+            of_role = table_of(pd.DataFrame(columns))
+            for name, column in zip(of_role.column_names, of_role.columns, strict=True):
+                # To constraints, categories are None or NaN if missing, and text of Arrow is NA.
+                is_text = pa.types.is_string(column.type)
+                cells[name] = column.dictionary_encode() if is_text else column
+        return pa.Table.from_arrays([*cells.values()], names=[*cells])
 
     def columns(self) -> dict:
         """The columns by their roles, without those that nobody named."""
@@ -299,6 +308,5 @@ def _amounts(values: pd.DataFrame) -> pd.DataFrame:
 
 def _strata(table: Table, columns: Sequence[str]) -> pd.DataFrame:
     """The cells of the strata exactly as they are released: those that differ are different."""
-    cells = {name: table.cells[name].to_pylist() for name in columns}
-    text = {name: [None if c is None else str(c) for c in column] for name, column in cells.items()}
+    text = {name: texts_of(without_nan(table.cells[name])) for name in columns}
     return pd.DataFrame(text, index=range(table.cells.num_rows), dtype=object)

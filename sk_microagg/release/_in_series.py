@@ -57,6 +57,7 @@ from sk_microagg.release._plan import Plan
 from sk_microagg.release._reporting import check_report_can_be_made, save_report
 from sk_microagg.release._request import ReleaseRequest
 from sk_microagg.release._series_facts import MadeRelease
+from sk_microagg.tables._frames import Frame
 
 # How a kind that a column had in earlier releases is declared for a later one.
 PARAMETERS = {kind: parameter for parameter, kind in KINDS.items()} | {"boolean": "categorical"}
@@ -226,13 +227,10 @@ def _with_kinds(request: ReleaseRequest, kinds: dict[str, str]) -> ReleaseReques
 def _kinds_of(plan: Plan) -> dict[str, str]:
     """The kinds of the columns whose values are found from texts, without those that are empty."""
     sensitive = plan.table.columns(list(plan.roles.sensitive), plan.declared, is_strict=True)
-    cells = plan.table.cells
     return {
         column.name: column.kind
         for column in (*plan.known, *sensitive)
-        if column.kind in PARAMETERS
-        and plan.table.is_text
-        and pa.types.is_string(cells[column.name].type)
+        if column.kind in PARAMETERS and plan.table.is_parsed(column.name)
     }
 
 
@@ -284,14 +282,14 @@ class _Grouping:
         self.progress.show(f"grouping {len(firsts)} newcomers")
         estimator = plan.make_estimator(verbose=int(self.progress.is_shown))
         check_series(estimator, self.request)
-        records = plan.records()
+        records = Frame(plan.records()).table
         roles = TableRoles.from_estimator(estimator, list(records.columns))
         with bad_input_as_request_error(rows=people.rows):
             labels, groups = group_people(estimator, records, roles, self.request)
         if groups is None:
             return labels, None
         # Those who wait are written as others, and not taken.
-        released = groups.take(np.maximum(labels, 0)).reset_index(drop=True)
+        released = pa.Table.from_pandas(groups.take(np.maximum(labels, 0)), preserve_index=False)
         cells = plan.release(released, estimator).cells
         members = np.array([np.flatnonzero(labels == number)[0] for number in range(len(groups))])
         shown = [*self.plan.roles.quasi_identifiers, *self.plan.roles.strata]

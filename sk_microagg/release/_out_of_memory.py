@@ -19,10 +19,11 @@ from sk_microagg._table_roles import TableRoles
 from sk_microagg._utils._rounding import Rounding
 from sk_microagg._utils._writing import TemporaryFolder
 from sk_microagg.files._column_kinds import check_type, column_of_type
+from sk_microagg.files._columns import Column
 from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import Message, Option, RequestError, one_line, reason
 from sk_microagg.files._mistyped import hint_at_codes
-from sk_microagg.files._notations import Column, NumberNotation
+from sk_microagg.files._notations import NumberNotation
 from sk_microagg.files._table import random_numbers, shuffled
 from sk_microagg.metrics import anonymity_level, unchanged_uniqueness
 from sk_microagg.metrics._determined import SAMPLE_SIZE

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg._table_roles import TableRoles
+from sk_microagg.files._columns import Column
 from sk_microagg.files._format import Declared, has_types
 from sk_microagg.files._messages import Option, RequestError, one_line, reason
-from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table
 from sk_microagg.refiners import REFINERS
 from sk_microagg.refiners._chain import name_of, refiner_by_name
@@ -86,7 +87,7 @@ class Plan:
         names = self.roles.unchanged if self.request.analysis else []
         return self.table.values(names, self.declared).select_dtypes("number")
 
-    def changed_totals(self, released: pd.DataFrame) -> list[ChangedTotal]:
+    def changed_totals(self, released: pa.Table) -> list[ChangedTotal]:
         """What mean weights do to totals of unchanged columns; nothing if weights are kept."""
         weight = self.roles.weight
         if weight is None or self.roles.keeps_weight:
@@ -94,30 +95,36 @@ class Plan:
         columns = self.table.columns(self.roles.unchanged, self.declared)
         values = {c.name: c.numbers for c in columns if c.kind == "number"}
         table = with_columns(self.unchanged, values)
-        sums = (weighted_sums(table, each) for each in (self.demands.weight, released[weight]))
-        return changed_totals(*sums)
+        weights = self.demands.weight, released[weight].to_numpy()
+        return changed_totals(*(weighted_sums(table, each) for each in weights))
 
     def make_estimator(self, verbose: int = 0) -> Any:
         return make_estimator(
             self.known, self.hierarchies, self.declared, self.demands, self.request, verbose
         )
 
-    def records(self) -> pd.DataFrame:
-        """The table to fit it on: values to anonymize, and columns with a role."""
+    def records(self) -> pa.Table:
+        """The table to fit it on: columns to anonymize, in their types, and columns with a role."""
+        return self.demands.with_cells({c.name: self._cells_to_fit(c) for c in self.known})
+
+    def _cells_to_fit(self, column: Column) -> Any:
+        if column.notation is None:
+            is_text = pa.types.is_string(column.cells.type)
+            return column.cells if is_text else pa.array(column.values, pa.string())
         if self.request.generalizes:  # Dates and ranks are generalized as the numbers they are.
-            cells = {c.name: c.numbers if c.notation else c.values for c in self.known}
-            return self.demands.with_values(pd.DataFrame(cells))
-        values = pd.DataFrame({column.name: column.values for column in self.known})
-        # Means of integers may have decimals.
-        have_decimals = [c.name for c in self.known if c.kind == "number" and c.notation.decimals]
-        return self.demands.with_values(values.astype(dict.fromkeys(have_decimals, np.float64)))
+            return pa.array(column.numbers, from_pandas=True)
+        kind, decimals = column.cells.type, column.notation.decimals
+        # Means of integers may have decimals. Decimals are floats here, and clipped when written.
+        are_finer = pa.types.is_integer(kind) and (decimals is None or decimals > 0)
+        is_float = are_finer or pa.types.is_decimal(kind)
+        return column.cells.cast(pa.float64()) if is_float else column.cells
 
     def people_as_text(self) -> dict:
         """Who rows belong to, as text like that of earlier releases, if there are some."""
         unit = self.roles.unit
         return {"unit": self.table.as_text([unit])[unit]} if self.request.earlier else {}
 
-    def release(self, released: pd.DataFrame, estimator: Any) -> Release:
+    def release(self, released: pa.Table, estimator: Any) -> Release:
         """What the estimator made of the records, as it is written."""
         by_column = _released_by_column(released, self.known, estimator)
         weights = []
@@ -126,7 +133,7 @@ class Plan:
             [weight] = self.table.columns([self.roles.weight], self.declared, is_strict=True)
             notation = replace(weight.notation, decimals=None, is_padded=False)
             weights = [replace(weight, notation=notation)]
-            by_column[weight.name] = released[[weight.name]]
+            by_column[weight.name] = released.select([weight.name])
         cells = self.table.with_released(
             by_column,
             [*self.columns, *weights],
@@ -134,7 +141,8 @@ class Plan:
             has_types=has_types(self.request.output),
             are_values=getattr(estimator, "categories", None) == "mode",
         )
-        names = [name for c in self.columns for name in by_column.get(c.name, [c.name])]
+        parts = {name: released.column_names for name, released in by_column.items()}
+        names = [name for c in self.columns for name in parts.get(c.name, [c.name])]
         classes = pd.concat([cells.select(names).to_pandas(), self.demands.strata], axis=1)
         return Release(by_column, cells, classes)
 
@@ -153,12 +161,12 @@ class Release:
         return groups.ngroup().to_numpy()
 
 
-def _released_by_column(released: pd.DataFrame, columns: Sequence[Column], estimator: Any) -> dict:
+def _released_by_column(released: pa.Table, columns: Sequence[Column], estimator: Any) -> dict:
     """What is released for each column: one column, or one for each category with its share."""
     names = {column.name: [column.name] for column in columns}
     if getattr(estimator, "categories", None) == "shares":
         names = {name: list(rows.columns) for name, rows in estimator._released.items()}
-    return {name: released[parts] for name, parts in names.items()}
+    return {name: released.select(parts) for name, parts in names.items()}
 
 
 def _read_columns(

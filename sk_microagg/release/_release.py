@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
 
+from sk_microagg import TableAggregator
 from sk_microagg._utils._deadline import (
     interruptible,
     is_interrupted,
@@ -19,6 +20,7 @@ from sk_microagg._utils._deadline import (
     user_stacklevel,
 )
 from sk_microagg._utils._places import RowNames
+from sk_microagg.files._columns import frame_of, table_of
 from sk_microagg.files._format import (
     Format,
     file_of_input,
@@ -108,7 +110,8 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     def report(draft: Path | None = None) -> None:
         proven.append(_prove(estimator, records, request.certificate, progress))
         about = estimator, draft, proven[0][0], scenario
-        reports.append(report_before_release(plan, records, released, *about))
+        frames = frame_of(records), frame_of(released)
+        reports.append(report_before_release(plan, *frames, *about))
 
     if request.report and is_standard(request.output):
         report()
@@ -124,7 +127,7 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     interrupted += [] if is_complete else [PROOF_INTERRUPTED]
     if request.card:
         progress.show(f"writing {request.card}")
-        write_card(plan, released, estimator, certificate, scenario)
+        write_card(plan, frame_of(released), estimator, certificate, scenario)
     return summarize(
         estimator,
         roles,
@@ -137,15 +140,16 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
         demands=held,
         certificate=certificate,
         interrupted=interrupted,
-        gaps=[c.name for c in plan.known if c.notation and pd.isna(c.values).any()],
+        gaps=[c.name for c in plan.known if c.notation and c.cells.null_count],
         changes=changes,
     )
 
 
 def group(
-    estimator: Any, records: pd.DataFrame, progress: Any, rows: RowNames
-) -> tuple[pd.DataFrame, list]:
+    estimator: Any, records: pa.Table, progress: Any, rows: RowNames
+) -> tuple[pa.Table, list]:
     """Group the records; return the release, and what was interrupted."""
+    is_kaim = not isinstance(estimator, TableAggregator)
     progress.show(f"grouping {len(records)} records")
     with (
         bad_input_as_request_error(rows=rows),
@@ -153,14 +157,15 @@ def group(
         progress.of_search(),
         shared_interrupt(),
     ):
-        released = estimator.fit_transform(records)
+        released = estimator.fit_transform(frame_of(records) if is_kaim else records)
         interrupted = [SEARCH_INTERRUPTED] if is_interrupted() else []
-    if isinstance(released, np.ndarray):
-        released = pd.DataFrame(released, columns=estimator.get_feature_names_out())
+    if is_kaim:
+        frame = pd.DataFrame(released, columns=estimator.get_feature_names_out())
+        released = table_of(frame)
     return released, interrupted
 
 
-def _prove(estimator: Any, records: pd.DataFrame, seconds: float | None, progress: Any) -> tuple:
+def _prove(estimator: Any, records: pa.Table, seconds: float | None, progress: Any) -> tuple:
     """Prove a bound on the optimum; return it, and whether that took as long as it was to take."""
     if seconds is None:
         return None, True

@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from sk_microagg._series import SeriesRelease
 from sk_microagg._utils._formatting import percent, shown
 from sk_microagg._utils._places import POSITIONS
 from sk_microagg._utils._typing import Booleans
+from sk_microagg.files._columns import Column, frame_of
 from sk_microagg.files._messages import (
     Message,
     Option,
     RequestError,
     bad_input_as_request_error,
 )
-from sk_microagg.files._notations import Column
 from sk_microagg.files._table import Table, read_as
 from sk_microagg.metrics._given_groups import with_groups
 from sk_microagg.release._plan import Plan
@@ -116,7 +117,7 @@ class MadeRelease:
         for name in self.plan.roles.unchanged:
             cells = cells.set_column(cells.column_names.index(name), name, rows[name])
         plan = Plan.from_request(self.request, self._as_table(cells))
-        records = plan.records()
+        records = frame_of(plan.records())
         released = with_columns(records, self._values(plan.known, rows))
         estimator = with_groups(plan.make_estimator(), records, released, made.labels[are_covered])
         released = released[estimator._table_roles.released]
@@ -143,8 +144,12 @@ class MadeRelease:
 
     def _values(self, columns: list[Column], rows: Any) -> dict[str, Any]:
         """Released values of some columns, of the same kinds."""
+        return {column.name: column.values for column in self._read(columns, rows)}
+
+    def _read(self, columns: list[Column], rows: Any) -> list[Column]:
+        """Released columns, of the same kinds as some columns."""
         table = self._as_table(rows)
-        return {column.name: read_as(column, table).values for column in columns}
+        return [read_as(column, table) for column in columns]
 
     def _as_table(self, rows: Any) -> Table:
         return replace(self.plan.table, cells=rows, rows=POSITIONS)
@@ -160,14 +165,15 @@ class MadeRelease:
         ]
 
     @cached_property
-    def _released(self) -> pd.DataFrame:
+    def _released(self) -> list[Column]:
         """What is released for the people in the table."""
-        return pd.DataFrame(self._values(self._known, self.made.rows.filter(self._in_table)))
+        return self._read(self._known, self.made.rows.filter(self._in_table))
 
     def _columns(self) -> Fact:
         estimator = self.plan.make_estimator()
         columns = [
-            describe(column, self._released[[column.name]], estimator) for column in self._known
+            describe(column, pa.table({column.name: released.cells}), estimator)
+            for column, released in zip(self._known, self._released, strict=True)
         ]
         empty = (column for column in self.plan.columns if column.kind == "empty")
         columns += [describe(column, None, estimator) for column in empty]
@@ -175,10 +181,11 @@ class MadeRelease:
 
     def _loss(self) -> float:
         """What the released rows of people in the table lose of their rows of today."""
-        records = self.plan.records().iloc[self.made.places[self._in_table]].reset_index(drop=True)
+        records = frame_of(self.plan.records().take(self.made.places[self._in_table]))
         labels = self.made.labels[self._in_table]
         estimator = self.plan.make_estimator()
-        return with_groups(estimator, records, self._released, labels).information_loss_
+        released = pd.DataFrame({column.name: column.values for column in self._released})
+        return with_groups(estimator, records, released, labels).information_loss_
 
     def _compared(self) -> Fact:
         """Means and shares in the release and in the table, for all columns of both."""

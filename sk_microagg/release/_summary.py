@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 
 from sk_microagg import TableAggregator
 from sk_microagg._table_roles import TableRoles
@@ -20,8 +20,8 @@ from sk_microagg._utils._formatting import (
     shown,
 )
 from sk_microagg.builders import BUILDERS
+from sk_microagg.files._columns import Column
 from sk_microagg.files._messages import PYTHON, Message, Voice
-from sk_microagg.files._notations import Column
 from sk_microagg.generalization._generalizer import loss_of_release
 from sk_microagg.refiners._chain import name_of
 from sk_microagg.release._totals import ChangedTotal
@@ -237,20 +237,20 @@ def method_of(estimator: Any) -> str:
     return ", ".join(words)
 
 
-def describe(column: Column, release: pd.DataFrame | None, estimator: Any) -> dict:
+def describe(column: Column, release: pa.Table | None, estimator: Any) -> dict:
     """A column in words."""
     if release is None:
         released = "empty cells"
     elif not isinstance(estimator, TableAggregator) or estimator.numbers == "interval":
         released = generalized_in_words(column, estimator.hierarchies or {})
     elif column.notation is not None or estimator.categories == "mode":
-        is_missing = release.isna().to_numpy()
+        n_missing = release[column.name].null_count
         # In a series, each release had its own.
         rounding = getattr(estimator, "rounding_", {}).get(column.name)
-        about = describe_averages(column, bool(is_missing.any()), rounding)
-        before, after = float(pd.isna(column.values).mean()), float(is_missing.mean())
-        if before:
-            words = map(percent, (before, after))
+        about = describe_averages(column, n_missing > 0, rounding)
+        if column.cells.null_count:
+            numbers = column.cells.null_count, n_missing
+            words = (percent(number / len(release)) for number in numbers)
             about["released"] += "; missing: {} before, {} after".format(*words)
         return about
     else:
@@ -276,9 +276,9 @@ def _description(column: Column, released: str) -> dict:
     }
 
 
-def _category_in_words(column: Column, release: pd.DataFrame, estimator: Any) -> str:
+def _category_in_words(column: Column, release: pa.Table, estimator: Any) -> str:
     if estimator.categories == "shares":
-        first, *others = release.columns
+        first, *others = release.column_names
         more = f" and {len(others)} more" if others else ""
         return f"one column of shares per value, {first}{more}"
     return generalized_in_words(column, estimator.hierarchies or {})

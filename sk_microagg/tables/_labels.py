@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_microagg._utils._csv import opened_csv, source_name
+from sk_microagg._utils._csv import content_of_csv, rows_of_csv, source_name
 from sk_microagg._utils._tables import MISSING
 
 ROOT = MISSING
@@ -79,12 +79,9 @@ def check_paths(paths: Iterable[Iterable[Any]]) -> list[tuple[str, ...]]:
 
 def paths_from_csv(path: Any, sep: str) -> list[list[str]]:
     """From a file with a leaf in each row, then its parent and so on up to the root."""
-    with opened_csv(path, sep=sep) as numbered:
-        rows = [
-            (number, row)
-            for number, row in enumerate(numbered, start=1)
-            if any(label.strip() for label in row)
-        ]
+    content, _ = content_of_csv(path)
+    numbered = rows_of_csv(content, sep, source_name(path))
+    rows = [(number, row) for number, row in numbered if any(label.strip() for label in row)]
     _check_separator([row for _, row in rows], sep, source_name(path))
     for number, row in rows:
         if len(row) != len(rows[0][1]):

@@ -1,11 +1,12 @@
+import csv
 import gzip
+import io
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sk_microagg.files import _csv_files
 from sk_microagg.files._csv_files import ROWS_AT_A_TIME, read_csv, write_csv
 from sk_microagg.files._format import FileStyle, Format
 from sk_microagg.files._messages import RequestError
@@ -119,45 +120,49 @@ def test_round_trip_of_any_text(tmp_path_factory, rows, sep):
     assert read(path, sep) == cells
 
 
-PLAIN = st.text("abé 1.;\t\r\n,", max_size=12)
+PIECES = st.sampled_from([*'abé 1.;\t\r\n,"', '""', '"a"', '"\n"', '\n"x"', "\r\n", ",,", '","'])
+LINES = st.lists(PIECES, max_size=16).map("".join)
 
 
 @pytest.mark.slow
-@settings(deadline=None)
-@given(st.lists(PLAIN, min_size=1, max_size=6), st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_both_ways_to_read_agree(tmp_path_factory, lines, end, has_mark):
-    """Files without quotes are read by pyarrow, others and compressed ones by Python."""
-    folder = tmp_path_factory.getbasetemp()
-    content = end.join(lines).encode("utf-8-sig" if has_mark else "utf-8")
-    (folder / "same.csv").write_bytes(content)
-    (folder / "same.csv.gz").write_bytes(gzip.compress(content))
-    outcomes = []
-    for name in ("same.csv", "same.csv.gz"):
-        format = Format(header="given")
-        try:
-            cells, style, rows, _ = read_csv(
-                str(folder / name), format, sep=",", is_compressed=name.endswith(".gz")
-            )
-            found = cells.column_names, [*map(pa.ChunkedArray.to_pylist, cells)]
-            outcomes.append((found, style, rows.of(range(len(cells)))))
-        except RequestError as error:
-            outcomes.append(str(error).replace(name, ""))
-    assert outcomes[0] == outcomes[1]
-
-
-def test_which_files_pyarrow_reads(write, monkeypatch):
-    found = []
-    read = _csv_files.arrow_csv.read_csv
-    monkeypatch.setattr(_csv_files.arrow_csv, "read_csv", lambda *a: found.append(1) or read(*a))
-    for content, is_read in [
-        ("a,b\n1,NA\n", True),
-        ('a,b\n1,"2\n"\n', False),
-        ("a,b,,\n1,2,,\n", False),
-        ("a,b\n\n1,2\n", False),
-    ]:
-        found.clear()
-        assert read_csv(write("t.csv", content), Format(), sep=None, is_compressed=False)
-        assert bool(found) == is_read
+@settings(deadline=None, max_examples=600)
+@given(LINES, st.sampled_from(["", "a,b\n", "a\r\n"]), st.booleans())
+def test_any_text_is_read_as_the_csv_module_reads_it(tmp_path_factory, text, header, has_mark):
+    """Cells, and the lines in which rows begin, whether pyarrow reads a file or not."""
+    path = tmp_path_factory.getbasetemp() / "same.csv"
+    path.write_bytes((header + text).encode("utf-8-sig" if has_mark else "utf-8"))
+    reader = csv.reader(io.StringIO(header + text, newline=""), strict=True)
+    rows, lines, line = [], [], 1
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(line)
+            line = reader.line_num + 1
+    except csv.Error:
+        rows = None
+    found = error = None
+    try:
+        found = read_csv(str(path), Format(header="given"), sep=",", is_compressed=False)
+    except RequestError as raised:
+        error = raised.code
+    if rows is None or not rows:
+        assert error == ("no_csv" if rows is None else "empty_file")
+        return
+    if found is None:
+        is_ragged = any(len(row) != len(rows[0]) for row in rows)
+        has_no_names = rows[0][-2:] == ["", ""]
+        assert (error, is_ragged or has_no_names) == ("ragged_rows", True)
+        return
+    cells, style, names, _ = found
+    assert style.has_mark == has_mark
+    n_columns = len(cells.column_names)
+    padded = [(row + [""] * n_columns)[:n_columns] for row in rows]
+    assert padded[0] == cells.column_names
+    assert padded[1:] == [
+        list(row) for row in zip(*map(pa.ChunkedArray.to_pylist, cells), strict=True)
+    ]
+    assert names.of(range(len(cells))) == [*map(str, lines[1:])]
 
 
 def test_round_trip_of_one_column(tmp_path):

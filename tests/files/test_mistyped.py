@@ -1,13 +1,19 @@
 """Hints at numbers that may be codes, for missing values or for categories."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from sk_microagg.files._columns import Column
 from sk_microagg.files._format import Declared
 from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
-from sk_microagg.files._notations import Column, DateNotation, NumberNotation
+from sk_microagg.files._notations import DateNotation, NumberNotation
 
 AGES = [*range(18, 80)]
+
+
+def cells_of(values, kind=None):
+    return pa.chunked_array([pa.array(values, kind)])
 
 
 def hints_about(column, *, is_typed, **kinds):
@@ -18,7 +24,7 @@ def hints_about(column, *, is_typed, **kinds):
 
 
 def hints(*numbers, name="x", decimals=0, **settings):
-    column = Column(name, "number", "", np.array(numbers), NumberNotation(decimals))
+    column = Column(name, "number", "", cells_of(numbers), NumberNotation(decimals))
     return " ".join(hints_about(column, **{"is_typed": False, **settings}))
 
 
@@ -102,12 +108,12 @@ def test_dates():
     days = np.arange("1950-01-01", "1990-01-01", 40, dtype="datetime64[D]")
     for code, text in (("1900-01-01", "01/01/1900"), ("9999-12-31", "31/12/9999")):
         values = np.append(days, np.datetime64(code, "D"))
-        column = Column("born", "date", "", values, DateNotation("day", "%d/%m/%Y"))
+        column = Column("born", "date", "", cells_of(values), DateNotation("day", "%d/%m/%Y"))
         (line,) = hints_about(column, is_typed=False)
         assert (
             f"at position 366: pass na=['born={text}']; otherwise it is averaged as a date." in line
         )
-    column = Column("born", "date", "", days, DateNotation("day", "%d/%m/%Y"))
+    column = Column("born", "date", "", cells_of(days), DateNotation("day", "%d/%m/%Y"))
     assert hints_about(column, is_typed=False) == []
 
 
@@ -148,7 +154,7 @@ def test_years_of_education_are_no_codes():
 
 
 def test_unsigned_integers():
-    column = Column("x", "number", "", np.array([*AGES, 99], np.uint8), NumberNotation(0))
+    column = Column("x", "number", "", cells_of([*AGES, 99], pa.uint8()), NumberNotation(0))
     (line,) = hints_about(column, is_typed=True)
     assert line.startswith("99, unlike")
 
@@ -161,6 +167,6 @@ def test_one_and_two_are_codes():
 
 def test_what_is_omitted():
     notations = [NumberNotation(omitted="€"), NumberNotation(), None]
-    columns = [Column(f"x{i}", "", "", np.array([]), n) for i, n in enumerate(notations)]
+    columns = [Column(f"x{i}", "", "", cells_of([]), n) for i, n in enumerate(notations)]
     (message,) = say_what_is_omitted(columns)
     assert str(message) == "x0: its numbers are released without €."

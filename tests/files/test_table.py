@@ -5,14 +5,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sk_microagg.files._format import Format
+from sk_microagg.files._columns import table_of
+from sk_microagg.files._format import Declared, Format
 from sk_microagg.files._messages import RequestError
 from sk_microagg.files._table import read_table, write_table
 
 
 def by_column(release):
     """A release with one column for each, by their names."""
-    return {name: release[[name]] for name in release}
+    return {name: table_of(release[[name]]) for name in release}
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.tsv.gz", "t.parquet"])
@@ -32,7 +33,7 @@ def test_tsv_has_tabs_whatever_the_separator(tmp_path):
 
 def test_release_takes_the_places_of_columns(write):
     table = read_table(write("t.csv", "a,b,c\n1,2.50,x\n3,4,y\n"), None)
-    release = by_column(pd.DataFrame({"c": ["*", "*"], "a": [2.0, 2.0]}))
+    release = by_column(pd.DataFrame({"c": ["*", "*"], "a": [2, 2]}))
     cells = table.with_released(release, table.columns(["c", "a"]), ["a", "b", "c"])
     assert cells.to_pydict() == {"a": ["2", "2"], "b": ["2.50", "4"], "c": ["*", "*"]}
     cells = table.with_released(release, table.columns(["a"]), ["a", "b"], has_types=True)
@@ -59,6 +60,29 @@ def test_other_columns_keep_their_types(tmp_path):
     before, after = (pq.read_table(tmp_path / name) for name in ("t.parquet", "out.parquet"))
     assert before.drop_columns("age").equals(after.drop_columns("age"))
     assert pd.read_parquet(tmp_path / "out.parquet")["age"].tolist() == ["[30, 40]"] * 2
+
+
+def test_text_in_a_column_with_a_type_has_a_notation(tmp_path):
+    pq.write_table(pa.table({"day": ["31/01/2020"], "x": [1]}), tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet")
+    declared = Declared(kinds={"day": "date"}, date_patterns={"day": "%d/%m/%Y"})
+    columns = table.columns(["day", "x"], declared, is_strict=True)
+    release = {column.name: pa.table({column.name: column.cells}) for column in columns}
+    written = table.with_released(release, columns, ["day", "x"])
+    assert written.to_pydict() == {"day": ["31/01/2020"], "x": [1]}
+    written = table.with_released(release, columns, ["day", "x"], has_types=True)
+    assert written.to_pydict() == {"day": [datetime.date(2020, 1, 31)], "x": [1]}
+
+
+def test_nan_is_missing_in_a_column_with_a_type(tmp_path):
+    nan = float("nan")
+    cells = pa.table({"x": [1.5, nan, None], "none": [nan, None, nan]})
+    pq.write_table(cells, tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet")
+    x, none = table.columns(["x", "none"])
+    assert (x.cells.null_count, none.kind) == (2, "empty")
+    assert table.as_text(["x"])["x"].tolist() == ["1.5", None, None]
+    assert table.known("none").to_pylist() == []
 
 
 @pytest.mark.parametrize(

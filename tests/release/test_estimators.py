@@ -1,11 +1,12 @@
-import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from sk_microagg import KAIM, TableAggregator
+from sk_microagg.files._columns import Column
 from sk_microagg.files._format import Declared
 from sk_microagg.files._messages import RequestError
-from sk_microagg.files._notations import Column, NumberNotation
+from sk_microagg.files._notations import NumberNotation
 from sk_microagg.privacy import LDiversity, TCloseness
 from sk_microagg.refiners import Annealing, IteratedLocalSearch, Recombination
 from sk_microagg.release import ReleaseRequest
@@ -13,8 +14,8 @@ from sk_microagg.release._demands import Demands
 from sk_microagg.release._plan import check_method, make_estimator, make_refiner
 from sk_microagg.tables import Hierarchy
 
-NUMBER = Column("a", "number", "", np.array([1.0, np.nan]), NumberNotation(2))
-TEXT = Column("b", "category", "", np.array(["x", None], dtype=object))
+NUMBER = Column("a", "number", "", pa.chunked_array([[1.0, None]]), NumberNotation(2))
+TEXT = Column("b", "category", "", pa.chunked_array([["x", None]]))
 NO_DEMANDS = Demands(None, pd.DataFrame(), None, pd.DataFrame(), None, pd.DataFrame())
 
 
