@@ -243,6 +243,16 @@ class ReleasedTable:
         """The released columns without any cells."""
         return self.cells(np.empty((0, self.n_released)))
 
+    def ends(self, averages: Floats) -> dict[Any, DataFrame]:
+        """By the name of each column that is released as intervals, their ends."""
+        parts = _by_column(averages, [width for width, _ in self.forms.values()])
+        pairs = zip(self.forms.items(), parts, strict=True)
+        return {
+            name: form.ends(part)
+            for (name, (_, form)), part in pairs
+            if isinstance(form, ReleasedIntervals)
+        }
+
     def cells(self, averages: Floats) -> dict[Any, DataFrame]:
         """By the name of each column, the released cells: a column, or one per share."""
         parts = _by_column(averages, [width for width, _ in self.forms.values()])

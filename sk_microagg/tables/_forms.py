@@ -25,7 +25,7 @@ from sk_microagg._utils._tables import is_categorical, text_of_day
 from sk_microagg._utils._typing import Booleans, DataFrame, Floats, Labels, Series
 from sk_microagg.tables._categories import CategoryColumn
 from sk_microagg.tables._columns import Line, Survey, Treatment
-from sk_microagg.tables._dates import DateColumn, days_of_dates
+from sk_microagg.tables._dates import DateColumn, days_of_dates, moments_of_days
 from sk_microagg.tables._domain import Cover, DateDomain, NumberDomain
 from sk_microagg.tables._frames import can_be_missing, import_pandas, take, with_room
 from sk_microagg.tables._grid import Grid, SharedGrid
@@ -171,6 +171,10 @@ class ReleasedIntervals:
 
     column: Line
 
+    def ends(self, averages: Floats) -> DataFrame:
+        """The ends of each interval as values of the column."""
+        return frame_of_ends(self.column, averages[:, 0], averages[:, 1])
+
     def cells(self, averages: Floats) -> DataFrame:
         """The released cells."""
         ends = np.nan_to_num(averages, nan=np.inf)
@@ -183,6 +187,27 @@ class ReleasedIntervals:
 
 def _cover_of(ends: Sequence[float]) -> Cover:
     return () if np.isnan(ends[0]) else tuple(ends)
+
+
+def frame_of_ends(column: Any, low: Floats, high: Floats, closed: Any = True) -> DataFrame:
+    """Ends of intervals as values of a column, and whether the upper one belongs to it.
+
+    Those of "*" are missing.
+    """
+    ends = {"low": _values_of_ends(column, low), "high": _values_of_ends(column, high)}
+    return import_pandas().DataFrame({**ends, "closed": closed})
+
+
+def _values_of_ends(column: Any, ends: Floats) -> Any:
+    if isinstance(column, DateColumn):
+        return moments_of_days(ends)
+    if isinstance(column, OrdinalColumn):
+        known = ~np.isnan(ends)
+        values = np.full(len(ends), None, dtype=object)
+        places = np.searchsorted(column.ranks, ends[known])
+        values[known] = [column.order[place] for place in places]
+        return values
+    return ends
 
 
 def text_of_cover(column: Any, cover: Cover, is_closed: bool = True) -> str:

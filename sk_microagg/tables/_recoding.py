@@ -14,7 +14,7 @@ New records are recoded in the same way, by their values. All that this takes is
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,7 +28,7 @@ from sk_microagg.privacy._strata import Strata
 from sk_microagg.tables._columns import Line
 from sk_microagg.tables._dates import DateColumn, days_of_dates
 from sk_microagg.tables._domain import Calendar, Cover, NumberDomain
-from sk_microagg.tables._forms import text_of_cover
+from sk_microagg.tables._forms import frame_of_ends, text_of_cover
 from sk_microagg.tables._frames import import_pandas, is_missing
 from sk_microagg.tables._grid import Grid, round_edges
 from sk_microagg.tables._labels import label_of
@@ -49,6 +49,14 @@ class Recoding:
         found = self.classes.get_indexer(_keys_of(table, self.texts_of, strata))
         return np.where(found < 0, nearest, found)
 
+    def ends(self) -> dict[Any, DataFrame]:
+        """By the name of each column with intervals, the ends of that of each class."""
+        return {
+            name: texts_of.ends_of(self.classes.get_level_values(place))
+            for place, (name, texts_of) in enumerate(self.texts_of.items(), start=1)
+            if isinstance(texts_of, TextsOnLine)
+        }
+
     def released(self) -> dict[Any, DataFrame]:
         """By the name of each column, a table with the text of each class."""
         texts = self.classes.to_frame(index=False).astype(object)
@@ -64,11 +72,24 @@ def _keys_of(table: DataFrame, texts_of: Mapping[Any, Any], strata: Labels) -> A
     return pandas.MultiIndex.from_arrays([strata, *texts])
 
 
-def _texts_on_line(column: Any, cuts: Floats, texts: Array, cells: Series) -> Array:
-    """What cells are released as, given that of missing values, and of those between cuts."""
-    values = _places_of(column, cells)
-    places = np.searchsorted(cuts, values, side="right") + 1
-    return texts[np.where(np.isnan(values), 0, places)]
+@dataclass(frozen=True)
+class TextsOnLine:
+    """What cells are released as, given texts and ends: of missing values, then between cuts."""
+
+    column: Any
+    cuts: Floats
+    texts: Array
+    ends: DataFrame
+
+    def __call__(self, cells: Series) -> Array:
+        values = _places_of(self.column, cells)
+        places = np.searchsorted(self.cuts, values, side="right") + 1
+        return self.texts[np.where(np.isnan(values), 0, places)]
+
+    def ends_of(self, texts: Iterable[str]) -> DataFrame:
+        """The ends of some of the texts."""
+        place_of = {text: place for place, text in enumerate(self.texts)}
+        return self.ends.take([place_of[text] for text in texts]).reset_index(drop=True)
 
 
 def _texts_of_nodes(column: Any, node_of: Mapping[str, str], root: str, cells: Series) -> Array:
@@ -190,8 +211,10 @@ class LineCuts:
         texts = np.array([text_of_cover(self._column, *pair) for pair in pairs], dtype=object)
         # Nobody is to know cuts that the release does not show: in gaps, or between two of "*".
         shown = used[np.r_[True, texts[used[1:]] != texts[used[:-1]]]]
-        cuts, texts = np.array(self._cuts)[shown[1:] - 2], texts[np.r_[0, shown]]
-        texts_of = partial(_texts_on_line, self._column, cuts, texts)
+        cuts, kept = np.array(self._cuts)[shown[1:] - 2], np.r_[0, shown]
+        low, high = np.array([cover or (np.nan, np.nan) for cover in covers])[kept].T
+        frame = frame_of_ends(self._column, low, high, np.array(are_closed)[kept])
+        texts_of = TextsOnLine(self._column, cuts, texts[kept], frame)
         return texts_of, np.where(self._missing, 0.0, losses[cells])
 
     def _cover(self, low: float, high: float, is_last: bool) -> Cover:
