@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,7 @@ from sk_microagg._utils._validation import (
 from sk_microagg.privacy import Constraint, Rules
 from sk_microagg.privacy._strata import Strata
 from sk_microagg.tables._coding import TableCoding, spread_of
+from sk_microagg.tables._domain import IntervalEnds
 from sk_microagg.tables._encoder import warn_of_lost_columns, warn_of_similar_texts
 from sk_microagg.tables._frames import Frame
 from sk_microagg.tables._recoding import recode
@@ -69,6 +70,15 @@ from sk_microagg.tables._sampling_weights import (
     warn_of_rare_weights,
     weights_of,
 )
+
+
+class _Released(NamedTuple):
+    """What groups are released as: cells, ends of intervals, roundings, and the loss if known."""
+
+    cells: dict[Any, DataFrame]
+    ends: dict[Any, IntervalEnds]
+    roundings: dict[Any, Rounding]
+    loss: float | None
 
 
 class TableAggregator(
@@ -264,6 +274,10 @@ class TableAggregator(
         rounded: `decimals`, and the `reason`; as text such as "1 decimal, the gap between its
         values".
 
+    interval_ends_ : dict
+        By the name of each column that is released as intervals, `low`, `high` and `closed`: the
+        ends of that of each group as values, and whether the upper one belongs to it.
+
     exact_transform_ : bool
         Whether `transform` maps every training record to the released values of its own group.
 
@@ -437,14 +451,15 @@ class TableAggregator(
             method = replace(method, builder=None, refiner=None)
             labels, recoding, loss = recode(records, encoder.columns, encoder.k, rules, strata)
             labels, groups, cells = aggregation.fit_labels(problem, labels)
-            released, roundings = recoding.released(), dict[Any, Rounding]()
+            made = _Released(recoding.released(), recoding.ends(), {}, loss)
         else:
             recoding = None
             labels, groups, cells = aggregation.run(problem, method, task)
             members = Members(labels, rules.units, weights)
-            released, roundings, loss = self._release(coding, records, numbers, members, roles)
+            made = self._release(coding, records, numbers, members, roles)
             rare = encoder.coordinates.rare_shares(numbers)
-            warn_of_lost_columns(records, released, labels, rare, k)
+            warn_of_lost_columns(records, made.cells, labels, rare, k)
+        released = made.cells
         if uses_target(self):
             warn_if_homogeneous(labels, y, "column_weights='target'")
         if weights is not None and not roles.keeps_weight:
@@ -474,8 +489,9 @@ class TableAggregator(
             self.sse_: float = sse
             self.information_loss_: float = loss_share(sse, total)
             self.column_losses_: dict[Any, float] = column_losses
-            self.generalization_loss_: float | None = loss
-            self.rounding_: dict[Any, Rounding] = roundings
+            self.generalization_loss_: float | None = made.loss
+            self.rounding_: dict[Any, Rounding] = made.roundings
+            self.interval_ends_: dict[Any, IntervalEnds] = made.ends
             self.kinds_: dict[Any, str] = {column.name: column.kind for column in encoder.columns}
             self.exact_transform_: bool = exact_transform
             self.n_iter_: int = groups.n_iter
@@ -506,16 +522,16 @@ class TableAggregator(
         numbers: Floats,
         members: Members,
         roles: TableRoles,
-    ) -> tuple[dict[Any, DataFrame], dict[Any, Rounding], float | None]:
-        """What groups are released as, how it is rounded, and its loss if it is generalized."""
+    ) -> _Released:
+        """What groups are released as."""
         labels = members.labels
         known = coding.without_single(numbers, labels, members.units)
         roundings = coding.find_roundings(known, spread_of(known, labels), roles.weight)
         averages = coding.averages(numbers, members)
-        released = coding.released(coding.shown(averages)).cells(averages)
-        if self.numbers != "interval" or self.categories != "generalize":
-            return released, roundings, None
-        return released, roundings, float(coding.losses(records, averages, labels).mean())
+        table, loss = coding.released(coding.shown(averages)), None
+        if self.numbers == "interval" and self.categories == "generalize":
+            loss = float(coding.losses(records, averages, labels).mean())
+        return _Released(table.cells(averages), table.ends(averages), roundings, loss)
 
     def _rules(
         self, table: DataFrame, k: int, roles: TableRoles, sensitive: TableLike | None

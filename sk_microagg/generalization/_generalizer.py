@@ -36,6 +36,7 @@ from sk_microagg.generalization._mixed_table import MixedTable, columns_at, name
 from sk_microagg.privacy import Rules
 from sk_microagg.privacy._rules import as_constraints
 from sk_microagg.privacy._strata import Strata
+from sk_microagg.tables._domain import IntervalEnds
 from sk_microagg.tables._grid import make_grid
 from sk_microagg.tables._hierarchy import Hierarchy
 
@@ -94,6 +95,11 @@ class GeneralizedGroups:
         pairs = zip(self._domains, self._covers, strict=True)
         domains, covers = zip(*[domain.with_midpoints(c) for domain, c in pairs], strict=True)
         return GeneralizedGroups(list(domains), list(covers), self._weights)
+
+    def ends(self, names: list[Any]) -> dict[Any, IntervalEnds]:
+        """By the name of each column that is released as intervals, their ends."""
+        columns = zip(names, self._domains, self._covers, strict=True)
+        return {n: domain.ends(covers) for n, domain, covers in columns if not domain.is_tree}
 
     def losses(self) -> Floats:
         """Unweighted loss of each group in each column."""
@@ -209,6 +215,7 @@ class Generalizer(
             hierarchies, domains, records[kept], labels[kept], weights
         )
         loss = _mean_loss(groups.losses(), labels, table.missing, weights)
+        ends = groups.ends(table.names)
         groups, centroids = self._write(groups)
         lo, hi = groups.encode(table)
         numbers = stratum_of = None
@@ -223,6 +230,7 @@ class Generalizer(
             validate_data(self, X, skip_check_array=True)
             self.labels_: Labels = labels
             self.centroids_: Array = centroids
+            self.interval_ends_: dict[Any, IntervalEnds] = self._shown(ends)
             self.group_sizes_: Labels = group_sizes(labels[kept])
             self.n_groups_: int = len(centroids)
             self.information_loss_: float = loss
@@ -321,6 +329,10 @@ class Generalizer(
             The names, without those of dropped columns.
         """
         return super().get_feature_names_out(input_features)[self._table_roles.released]
+
+    def _shown(self, ends: dict[Any, IntervalEnds]) -> dict[Any, IntervalEnds]:
+        """The ends of intervals, if these are released."""
+        return ends
 
     def _roles(self, X: TableLike) -> TableRoles:
         """The columns by their roles, each by its position."""

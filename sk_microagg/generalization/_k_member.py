@@ -200,6 +200,10 @@ class KMember(Generalizer):
     centroids_ : ndarray of shape (`n_groups_`, n_quasi_identifiers)
         The generalized values of each group, as released: text, with "*" for the root.
 
+    interval_ends_ : dict
+        By the name of each column that is released as intervals, `low`, `high` and `closed`: the
+        ends of that of each group as values, and whether the upper one belongs to it.
+
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
 

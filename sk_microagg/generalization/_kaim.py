@@ -26,6 +26,7 @@ from sk_microagg.generalization._k_member import group_greedily, merge_violating
 from sk_microagg.privacy import Constraint, Rules
 from sk_microagg.privacy._strata import Strata
 from sk_microagg.refiners import IteratedLocalSearch, LocalSearch
+from sk_microagg.tables._domain import IntervalEnds
 
 
 class KAIM(Generalizer):
@@ -126,6 +127,10 @@ class KAIM(Generalizer):
     centroids_ : ndarray of shape (`n_groups_`, n_quasi_identifiers)
         The generalized values of each group, as released: text, with "*" for the root; floats if
         `output` is "midpoint" and all columns hold numbers.
+
+    interval_ends_ : dict
+        By the name of each column that is released as intervals, `low`, `high` and `closed`: the
+        ends of that of each group as values, and whether the upper one belongs to it.
 
     group_sizes_ : ndarray of shape (`n_groups_`,)
         Number of training records in each group, at least `k`.
@@ -317,6 +322,9 @@ class KAIM(Generalizer):
             return super()._write(groups)
         groups = groups.with_midpoints()
         return groups, groups.midpoints()
+
+    def _shown(self, ends: dict[Any, IntervalEnds]) -> dict[Any, IntervalEnds]:
+        return ends if self.output == "interval" else {}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

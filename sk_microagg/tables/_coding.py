@@ -22,7 +22,15 @@ from sk_microagg.tables._categories import CategoryColumn
 from sk_microagg.tables._columns import Column, Survey, Treatment
 from sk_microagg.tables._coordinates import Coordinates
 from sk_microagg.tables._dates import DateColumn
-from sk_microagg.tables._forms import Averages, Form, MeanWeights, Shares, make_form
+from sk_microagg.tables._domain import IntervalEnds
+from sk_microagg.tables._forms import (
+    Averages,
+    Form,
+    MeanWeights,
+    ReleasedIntervals,
+    Shares,
+    make_form,
+)
 from sk_microagg.tables._hierarchical import HierarchyColumn
 from sk_microagg.tables._numbers import NumberColumn
 from sk_microagg.tables._ordinals import OrdinalColumn
@@ -243,7 +251,7 @@ class ReleasedTable:
         """The released columns without any cells."""
         return self.cells(np.empty((0, self.n_released)))
 
-    def ends(self, averages: Floats) -> dict[Any, DataFrame]:
+    def ends(self, averages: Floats) -> dict[Any, IntervalEnds]:
         """By the name of each column that is released as intervals, their ends."""
         parts = _by_column(averages, [width for width, _ in self.forms.values()])
         pairs = zip(self.forms.items(), parts, strict=True)

@@ -26,8 +26,6 @@ NANOSECONDS = {
 }
 
 # What dates may be rounded to, by the names of the units.
-MICROSECONDS_PER_DAY = NANOSECONDS["D"] // 1000
-
 NAMES = "day", "hour", "minute", "second", "millisecond", "microsecond", "nanosecond"
 UNITS_OF_DATES = dict(zip(NAMES, NANOSECONDS.values(), strict=True))
 
@@ -292,10 +290,3 @@ def days_of_dates(column: Series) -> Floats:
         )
     ticks, tick = ticks_of(column)
     return np.where(is_missing(column), np.nan, ticks * (tick / NANOSECONDS["D"]))
-
-
-def moments_of_days(days: Floats) -> Array:
-    """Days since 1970 as dates, NaT where one is missing."""
-    missing = np.isnan(days)
-    moments = np.round(np.where(missing, 0.0, days) * MICROSECONDS_PER_DAY).astype(np.int64)
-    return np.where(missing, np.datetime64("NaT"), moments.astype("datetime64[us]"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike
 from sk_microagg._utils._tables import (
     FIRST_DAY,
     LAST_DAY,
+    SECONDS_PER_DAY,
     day_of_text,
     has_numbers,
     is_date,
     number_of_date,
     text_of_day,
 )
-from sk_microagg._utils._typing import Array, Codes, Floats, Labels
+from sk_microagg._utils._typing import Array, Booleans, Codes, Floats, Labels
 from sk_microagg.tables._grid import Grid
 from sk_microagg.tables._labels import (
     ROOT,
@@ -33,8 +34,38 @@ from sk_microagg.tables._labels import (
     label_of,
 )
 
+MICROSECONDS_PER_DAY = SECONDS_PER_DAY * 1_000_000
+
 # The labels from below the root down to a node, or the ends of an interval.
 Cover: TypeAlias = tuple[Any, ...]
+
+
+class IntervalEnds(NamedTuple):
+    """Ends of intervals, one of each group, as values of the column.
+
+    Attributes
+    ----------
+    low, high : ndarray
+        Numbers, dates or values with an order; missing for "*".
+
+    closed : ndarray of bool
+        Whether the upper end belongs to the interval.
+    """
+
+    low: Array
+    high: Array
+    closed: Booleans
+
+    def take(self, places: Labels) -> IntervalEnds:
+        """Some of the intervals."""
+        return IntervalEnds(*(part[places] for part in self))
+
+
+def moments_of_days(days: Floats) -> Array:
+    """Days since 1970 as dates, NaT where one is missing."""
+    missing = np.isnan(days)
+    moments = np.round(np.where(missing, 0.0, days) * MICROSECONDS_PER_DAY).astype(np.int64)
+    return np.where(missing, np.datetime64("NaT"), moments.astype("datetime64[us]"))
 
 
 class ValueTree:
@@ -253,6 +284,14 @@ class NumberDomain:
     def label(self, cover: Cover) -> str:
         return interval_label(*cover) if cover else ROOT
 
+    def ends(self, covers: Sequence[Cover]) -> IntervalEnds:
+        """The ends of intervals as values."""
+        low, high = np.array([cover or (np.nan, np.nan) for cover in covers]).T
+        return IntervalEnds(self._values(low), self._values(high), np.ones(len(low), dtype=bool))
+
+    def _values(self, ends: Floats) -> Array:
+        return ends
+
     def read(self, label: str, lo: int) -> Cover | None:
         """The interval that a label stands for; None if the number at `lo` is not in it."""
         *texts, is_closed = interval_of_label(label) or (label, label, True)
@@ -329,6 +368,9 @@ class DateDomain(NumberDomain):
     def label(self, cover: Cover) -> str:
         """The interval in ISO dates."""
         return interval_text(*map(text_of_day, cover)) if cover else ROOT
+
+    def _values(self, ends: Floats) -> Array:
+        return moments_of_days(ends)
 
     def _number(self, text: str) -> float | None:
         return day_of_text(text)

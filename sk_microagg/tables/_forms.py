@@ -25,8 +25,14 @@ from sk_microagg._utils._tables import is_categorical, text_of_day
 from sk_microagg._utils._typing import Booleans, DataFrame, Floats, Labels, Series
 from sk_microagg.tables._categories import CategoryColumn
 from sk_microagg.tables._columns import Line, Survey, Treatment
-from sk_microagg.tables._dates import DateColumn, days_of_dates, moments_of_days
-from sk_microagg.tables._domain import Cover, DateDomain, NumberDomain
+from sk_microagg.tables._dates import DateColumn, days_of_dates
+from sk_microagg.tables._domain import (
+    Cover,
+    DateDomain,
+    IntervalEnds,
+    NumberDomain,
+    moments_of_days,
+)
 from sk_microagg.tables._frames import can_be_missing, import_pandas, take, with_room
 from sk_microagg.tables._grid import Grid, SharedGrid
 from sk_microagg.tables._hierarchical import HierarchyColumn
@@ -171,9 +177,10 @@ class ReleasedIntervals:
 
     column: Line
 
-    def ends(self, averages: Floats) -> DataFrame:
+    def ends(self, averages: Floats) -> IntervalEnds:
         """The ends of each interval as values of the column."""
-        return frame_of_ends(self.column, averages[:, 0], averages[:, 1])
+        closed = np.ones(len(averages), dtype=bool)
+        return values_of_ends(self.column, averages[:, 0], averages[:, 1], closed)
 
     def cells(self, averages: Floats) -> DataFrame:
         """The released cells."""
@@ -189,25 +196,16 @@ def _cover_of(ends: Sequence[float]) -> Cover:
     return () if np.isnan(ends[0]) else tuple(ends)
 
 
-def frame_of_ends(column: Any, low: Floats, high: Floats, closed: Any = True) -> DataFrame:
-    """Ends of intervals as values of a column, and whether the upper one belongs to it.
-
-    Those of "*" are missing.
-    """
-    ends = {"low": _values_of_ends(column, low), "high": _values_of_ends(column, high)}
-    return import_pandas().DataFrame({**ends, "closed": closed})
-
-
-def _values_of_ends(column: Any, ends: Floats) -> Any:
+def values_of_ends(column: Any, low: Floats, high: Floats, closed: Booleans) -> IntervalEnds:
+    """The ends of intervals, given as numbers, as values of a column."""
     if isinstance(column, DateColumn):
-        return moments_of_days(ends)
+        return IntervalEnds(moments_of_days(low), moments_of_days(high), closed)
     if isinstance(column, OrdinalColumn):
-        known = ~np.isnan(ends)
-        values = np.full(len(ends), None, dtype=object)
-        places = np.searchsorted(column.ranks, ends[known])
-        values[known] = [column.order[place] for place in places]
-        return values
-    return ends
+        values = np.array([*column.order, None], dtype=object)
+        # NaN is beyond all ranks, where the missing value is.
+        places = (np.searchsorted(column.ranks, ends) for ends in (low, high))
+        return IntervalEnds(*(values[place] for place in places), closed)
+    return IntervalEnds(low, high, closed)
 
 
 def text_of_cover(column: Any, cover: Cover, is_closed: bool = True) -> str:

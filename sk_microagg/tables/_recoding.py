@@ -27,8 +27,8 @@ from sk_microagg.privacy import Rules
 from sk_microagg.privacy._strata import Strata
 from sk_microagg.tables._columns import Line
 from sk_microagg.tables._dates import DateColumn, days_of_dates
-from sk_microagg.tables._domain import Calendar, Cover, NumberDomain
-from sk_microagg.tables._forms import frame_of_ends, text_of_cover
+from sk_microagg.tables._domain import Calendar, Cover, IntervalEnds, NumberDomain
+from sk_microagg.tables._forms import text_of_cover, values_of_ends
 from sk_microagg.tables._frames import import_pandas, is_missing
 from sk_microagg.tables._grid import Grid, round_edges
 from sk_microagg.tables._labels import label_of
@@ -49,7 +49,7 @@ class Recoding:
         found = self.classes.get_indexer(_keys_of(table, self.texts_of, strata))
         return np.where(found < 0, nearest, found)
 
-    def ends(self) -> dict[Any, DataFrame]:
+    def ends(self) -> dict[Any, IntervalEnds]:
         """By the name of each column with intervals, the ends of that of each class."""
         return {
             name: texts_of.ends_of(self.classes.get_level_values(place))
@@ -79,17 +79,17 @@ class TextsOnLine:
     column: Any
     cuts: Floats
     texts: Array
-    ends: DataFrame
+    ends: IntervalEnds
 
     def __call__(self, cells: Series) -> Array:
         values = _places_of(self.column, cells)
         places = np.searchsorted(self.cuts, values, side="right") + 1
         return self.texts[np.where(np.isnan(values), 0, places)]
 
-    def ends_of(self, texts: Iterable[str]) -> DataFrame:
+    def ends_of(self, texts: Iterable[str]) -> IntervalEnds:
         """The ends of some of the texts."""
         place_of = {text: place for place, text in enumerate(self.texts)}
-        return self.ends.take([place_of[text] for text in texts]).reset_index(drop=True)
+        return self.ends.take(np.array([place_of[text] for text in texts]))
 
 
 def _texts_of_nodes(column: Any, node_of: Mapping[str, str], root: str, cells: Series) -> Array:
@@ -213,8 +213,8 @@ class LineCuts:
         shown = used[np.r_[True, texts[used[1:]] != texts[used[:-1]]]]
         cuts, kept = np.array(self._cuts)[shown[1:] - 2], np.r_[0, shown]
         low, high = np.array([cover or (np.nan, np.nan) for cover in covers])[kept].T
-        frame = frame_of_ends(self._column, low, high, np.array(are_closed)[kept])
-        texts_of = TextsOnLine(self._column, cuts, texts[kept], frame)
+        both = values_of_ends(self._column, low, high, np.array(are_closed)[kept])
+        texts_of = TextsOnLine(self._column, cuts, texts[kept], both)
         return texts_of, np.where(self._missing, 0.0, losses[cells])
 
     def _cover(self, low: float, high: float, is_last: bool) -> Cover:
