@@ -40,7 +40,7 @@ from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._cautions import singled_out, warn_of_columns
 from sk_microagg.release._checks import check_level, check_request, check_targets
 from sk_microagg.release._demands import warn_of_large_units
-from sk_microagg.release._plan import Plan
+from sk_microagg.release._plan import Plan, ends_of_rows
 from sk_microagg.release._release import Progress, group, release_file
 from sk_microagg.release._request import ReleaseRequest
 from sk_microagg.release._summary import lines_of
@@ -61,7 +61,7 @@ def preview(
     progress = SentProgress(send)
     with _about_sample(table, is_sample):
         plan, estimator, records, released = _grouped(request, table, progress, warns=True)
-        release = plan.release(released, estimator)
+        release = plan.release(released, estimator, ends_of_rows(estimator))
         level = anonymity_level(release.classes)
         check_level(level, plan.request.k)
         progress.show("measuring risk and loss")
@@ -204,7 +204,7 @@ def _point(table: Table, request: ReleaseRequest) -> dict:
         return {"k": k, "error": error.in_words(PAGE)}
     point = _figures(plan, estimator, records, released)
     if len(plan.demands.sensitive.columns):
-        labels = plan.release(released, estimator).labels
+        labels = plan.release(released, estimator, ends_of_rows(estimator)).labels
         share = homogeneity_of_both(labels, plan.demands.sensitive).max()
         point["homogeneity"] = float(share)
         point["words"]["homogeneity"] = percent(share)

@@ -38,7 +38,6 @@ from sk_microagg.release._cautions import (
     names_people,
 )
 from sk_microagg.release._plan import read_hierarchies
-from sk_microagg.release._reporting import with_dates
 
 K = 5
 KS = (2, 3, 5, 10, 20, 50)
@@ -182,8 +181,8 @@ def distributions(
 
 
 def _as_drawn(frame: pd.DataFrame, columns: list) -> pd.DataFrame:
-    """A table in which dates are dates, and ordinals are written as in a release."""
-    frame = with_dates(frame, columns)
+    """A table in which ordinals are written as in a release."""
+    frame = frame.copy()
     for column in columns:
         if column.kind == "ordinal":
             cells = table_of(frame[[column.name]])[column.name]

@@ -20,6 +20,7 @@ from sk_microagg._utils._typing import Booleans, DataFrame, Labels
 from sk_microagg._utils._validation import check_option
 from sk_microagg.privacy._columns import RoleColumns
 from sk_microagg.privacy._rules import as_constraints, split_constraints
+from sk_microagg.tables._domain import IntervalEnds
 
 LEAVERS = "freeze_group", "keep", "withdraw_group"
 VALUES = "today", "first"
@@ -107,13 +108,16 @@ def _content(value: Any) -> Any:
 
 def group_people(
     aggregator: TableAggregator, people: DataFrame, roles: TableRoles, options: Any
-) -> tuple[Labels, DataFrame | None]:
-    """The group of each newcomer, NONE for those who wait, and what the groups are released as."""
+) -> tuple[Labels, DataFrame | None, dict[Any, IntervalEnds]]:
+    """The group of each newcomer, NONE for those who wait, and what the groups are released as.
+
+    Also the ends of intervals, by column.
+    """
     labels = np.full(len(people), NONE, dtype=np.intp)
     aggregator = clone(aggregator).set_params(k=aggregator.k + options.spare)
     places = _who_can_be_grouped(aggregator, people, roles)
     if not len(places):
-        return labels, None
+        return labels, None, {}
     about_units, _ = split_constraints(aggregator.privacy)
     columns = [*roles.quasi_identifiers, *roles.sensitive, *roles.strata]
     # Everybody is one row, so that counting rows is counting people.
@@ -130,7 +134,8 @@ def group_people(
     renumbered = np.full(estimator.n_groups_, NONE, dtype=np.intp)
     renumbered[kept] = np.arange(len(kept))
     labels[places] = renumbered[estimator.labels_]
-    return labels, released
+    ends = {name: both.take(kept) for name, both in estimator.interval_ends_.items()}
+    return labels, released, ends
 
 
 def _who_can_be_grouped(

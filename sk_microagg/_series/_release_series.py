@@ -179,7 +179,7 @@ class ReleaseSeries:
             return without_dictionaries(arrow.Table.from_pandas(frame, preserve_index=False))
 
         def group(firsts: Labels) -> tuple[Labels, Any]:
-            labels, groups = group_people(self.aggregator, table.iloc[firsts], roles, self)
+            labels, groups, _ = group_people(self.aggregator, table.iloc[firsts], roles, self)
             return labels, None if groups is None else as_cells(groups)
 
         def violates(cells: Any, labels: Labels, people: Labels) -> Booleans:

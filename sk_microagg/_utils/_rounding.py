@@ -26,8 +26,9 @@ POWERS_OF_10: Floats = 10.0 ** np.arange(-320, 301, dtype=np.float64)
 # members of their groups share.
 MOST_SPREADS = 4.0
 
-# A value that a larger share of the records has says nothing of the gaps between the others.
-LARGE_SHARE = 0.05
+# A value that a larger share of the records has, and more than a few of them, says nothing of the
+# gaps between the others.
+LARGE_SHARE, FEW_RECORDS = 0.05, 20
 
 GAP = "the gap between its values"
 SPREAD = "half of the spread within groups"
@@ -106,7 +107,7 @@ def finest_step(values: Floats, spread: float, lengths: Floats = POWERS_OF_10) -
         return 0.0, ""
     place, reason = _place_of_step(different, counts, spread, lengths)
     # Of many zeros, the gap is that to the smallest other value, whatever gaps the others have.
-    is_heap = counts > LARGE_SHARE * counts.sum()
+    is_heap = counts > max(LARGE_SHARE * counts.sum(), FEW_RECORDS)
     others = counts[~is_heap]
     if is_heap.any() and len(others) > 1 and others.sum() > LARGE_SHARE * counts.sum():
         of_others = _place_of_step(different[~is_heap], others, spread, lengths)

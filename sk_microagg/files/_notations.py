@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from sk_microagg._utils._decimals import MOST_DECIMALS, decimals_of
 from sk_microagg._utils._statistics import n_people, take_units
+from sk_microagg._utils._tables import MISSING
 from sk_microagg.files._columns import Texts
 
 # A percent sign, a currency sign, or the code of a currency.
@@ -357,8 +358,8 @@ class OrdinalNotation(Notation):
         return self.levels[int(rank)]
 
     def around(self, ends: list) -> list | None:
-        """The nearest ranks that may be released around an interval of one or two ends, or None."""
-        low, high = np.clip([ends[0], ends[-1]], 0, len(self.levels) - 1)
+        """The nearest ranks that may be released around an interval, or None."""
+        low, high = np.clip(ends, 0, len(self.levels) - 1)
         below, above = self.ranks[self.ranks <= low], self.ranks[self.ranks >= high]
         return [below[-1], above[0]] if len(below) and len(above) else None
 
@@ -370,3 +371,31 @@ class OrdinalNotation(Notation):
         known = values.codes[is_known].astype(np.intp)
         n_have = n_people(known, len(self.levels), take_units(units, is_known))
         return replace(self, ranks=np.flatnonzero(n_have >= k))
+
+
+def interval_texts(ends: Any, notation: Any) -> list[str]:
+    """Intervals as text in the notation of their column, "*" where ends are missing."""
+    notation = notation.unpadded()
+    if isinstance(notation, DateNotation):
+        ends = ends._replace(low=notation.numbers(ends.low), high=notation.numbers(ends.high))
+    keys = [*zip(*(part.tolist() for part in ends), strict=True)]
+    texts = {key: _interval_text(key, notation) for key in dict.fromkeys(keys)}
+    return [texts[key] for key in keys]
+
+
+def _interval_text(key: tuple[Any, ...], notation: Any) -> str:
+    low, high, is_closed = key
+    if low is None or low != low:
+        return MISSING
+    if isinstance(low, str):  # values with an order
+        parts = [low, high]
+    else:
+        both = [np.floor(low), np.ceil(high)] if notation.decimals == 0 else [low, high]
+        if isinstance(notation, OrdinalNotation):
+            both = notation.around(both)
+            if both is None:
+                return MISSING
+        parts = [notation.text(end) for end in both]
+    if parts[0] == parts[1]:
+        return parts[0]
+    return f"[{notation.separator.join(parts)}{']' if is_closed else ')'}"

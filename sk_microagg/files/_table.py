@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sk_microagg._utils._places import POSITIONS, RowNames
-from sk_microagg._utils._tables import MISSING
 from sk_microagg._utils._writing import released_file
 from sk_microagg.files._column_kinds import DECLARED, column_of_text, column_of_type
 from sk_microagg.files._columns import (
@@ -43,7 +42,7 @@ from sk_microagg.files._format import (
     suffix_of_input,
 )
 from sk_microagg.files._messages import Message, Option, RequestError, one_line, raise_together
-from sk_microagg.files._notations import NumberNotation, OrdinalNotation
+from sk_microagg.files._notations import NumberNotation
 
 # Further digits tell of rounding errors only, even of groups of a thousand records.
 DECIMALS_OF_SHARES = 6
@@ -287,13 +286,11 @@ def written_columns(
 
 
 def written_cells(cells: pa.ChunkedArray, column: Column, *, is_text: bool) -> Any:
-    """Released cells as text or in their type; in generalized text, ranks are numbers."""
+    """Released cells as text or in their type."""
     if pa.types.is_dictionary(cells.type):
         return cells.cast(pa.string())
-    if pa.types.is_string(cells.type):
-        if column.notation.is_plain:
-            return cells
-        return _text_of(texts_of(cells), lambda text: _label(text, column.notation))
+    if pa.types.is_string(cells.type):  # intervals
+        return cells
     if is_text:
         values = plain_values(cells)
         numbers = column.notation.numbers(values) if column.kind == "date" else values
@@ -318,24 +315,6 @@ def _decimals(values: np.ndarray, kind: pa.DataType) -> pa.Array:
     cells = [None if np.isnan(value) else Decimal(f"{value:.{digits}f}") for value in values]
     cells = [cell and max(-largest, min(cell, largest)) for cell in cells]
     return pa.array(cells, kind)
-
-
-def _label(text: str, notation: Any) -> str:
-    """A generalized number, as an interval, in the notation of its column."""
-    ends = text[1:-1].split(", ") if text.startswith("[") else [text]
-    try:
-        ends = [float(end) for end in ends]
-    except ValueError:  # the root of the hierarchy
-        return text
-    notation = notation.unpadded()
-    if notation.decimals == 0:
-        ends = [np.floor(ends[0]), *map(np.ceil, ends[1:])]
-    if isinstance(notation, OrdinalNotation):
-        ends = notation.around(ends)
-        if ends is None:
-            return MISSING
-    parts = [notation.text(end) for end in ends]
-    return f"[{notation.separator.join(parts)}]" if len(set(parts)) > 1 else parts[0]
 
 
 def _cells_of_categories(column: Column, released: pa.ChunkedArray) -> pa.Array:

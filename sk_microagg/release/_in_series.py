@@ -285,12 +285,14 @@ class _Grouping:
         records = Frame(plan.records()).table
         roles = TableRoles.from_estimator(estimator, list(records.columns))
         with bad_input_as_request_error(rows=people.rows):
-            labels, groups = group_people(estimator, records, roles, self.request)
+            labels, groups, ends = group_people(estimator, records, roles, self.request)
         if groups is None:
             return labels, None
         # Those who wait are written as others, and not taken.
-        released = pa.Table.from_pandas(groups.take(np.maximum(labels, 0)), preserve_index=False)
-        cells = plan.release(released, estimator).cells
+        rows = np.maximum(labels, 0)
+        released = pa.Table.from_pandas(groups.take(rows), preserve_index=False)
+        ends = {name: both.take(rows) for name, both in ends.items()}
+        cells = plan.release(released, estimator, ends).cells
         members = np.array([np.flatnonzero(labels == number)[0] for number in range(len(groups))])
         shown = [*self.plan.roles.quasi_identifiers, *self.plan.roles.strata]
         return labels, without_dictionaries(cells.select(shown).take(members))

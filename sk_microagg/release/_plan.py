@@ -17,6 +17,7 @@ from sk_microagg._table_roles import TableRoles
 from sk_microagg.files._columns import Column
 from sk_microagg.files._format import Declared, has_types
 from sk_microagg.files._messages import Option, RequestError, one_line, reason
+from sk_microagg.files._notations import interval_texts
 from sk_microagg.files._table import Table
 from sk_microagg.refiners import REFINERS
 from sk_microagg.refiners._chain import name_of, refiner_by_name
@@ -24,6 +25,7 @@ from sk_microagg.release._demands import Demands, demands_beyond_k
 from sk_microagg.release._request import ReleaseRequest, check_effects, roles_of
 from sk_microagg.release._totals import ChangedTotal, changed_totals, weighted_sums, with_columns
 from sk_microagg.tables import Hierarchy
+from sk_microagg.tables._domain import IntervalEnds
 
 DEFAULTS = MicroAggregator().get_params()
 
@@ -111,7 +113,8 @@ class Plan:
         if column.notation is None:
             is_text = pa.types.is_string(column.cells.type)
             return column.cells if is_text else pa.array(column.values, pa.string())
-        if self.request.generalizes:  # Dates and ranks are generalized as the numbers they are.
+        if self.request.method == "kaim" and column.kind == "ordinal":
+            # To KAIM, only numbers and dates have an order.
             return pa.array(column.numbers, from_pandas=True)
         kind, decimals = column.cells.type, column.notation.decimals
         # Means of integers may have decimals. Decimals are floats here, and clipped when written.
@@ -124,9 +127,16 @@ class Plan:
         unit = self.roles.unit
         return {"unit": self.table.as_text([unit])[unit]} if self.request.earlier else {}
 
-    def release(self, released: pa.Table, estimator: Any) -> Release:
-        """What the estimator made of the records, as it is written."""
+    def release(self, released: pa.Table, estimator: Any, ends: dict[Any, IntervalEnds]) -> Release:
+        """What the estimator made of the records, as it is written.
+
+        `ends` are those of intervals, by column and for each row.
+        """
         by_column = _released_by_column(released, self.known, estimator)
+        for column in self.known:
+            if column.name in ends and column.notation and not column.notation.is_plain:
+                texts = pa.array(interval_texts(ends[column.name], column.notation), pa.string())
+                by_column[column.name] = pa.table({column.name: texts})
         weights = []
         if self.roles.weight is not None and not self.roles.keeps_weight:
             # Means have decimals of their own.
@@ -145,6 +155,12 @@ class Plan:
         names = [name for c in self.columns for name in parts.get(c.name, [c.name])]
         classes = pd.concat([cells.select(names).to_pandas(), self.demands.strata], axis=1)
         return Release(by_column, cells, classes)
+
+
+def ends_of_rows(estimator: Any) -> dict[Any, IntervalEnds]:
+    """By column, the ends of the interval in each row of the release."""
+    found = estimator.interval_ends_.items()
+    return {name: ends.take(estimator.labels_) for name, ends in found}
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ from sk_microagg.release._checks import (
     check_targets,
 )
 from sk_microagg.release._demands import warn_of_large_units, warnings_as_messages
-from sk_microagg.release._plan import Plan
+from sk_microagg.release._plan import Plan, ends_of_rows
 from sk_microagg.release._reporting import (
     check_report_can_be_made,
     report_before_release,
@@ -84,7 +84,7 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
 
     records = plan.records()
     released, interrupted = group(estimator, records, progress, plan.table.rows)
-    release = plan.release(released, estimator)
+    release = plan.release(released, estimator, ends_of_rows(estimator))
 
     progress.show("checking the release")
     level = anonymity_level(release.classes)

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from sk_microagg._utils._tables import SIMILAR, check_report_extra
@@ -25,8 +24,6 @@ from sk_microagg.files._messages import (
 from sk_microagg.generalization._generalizer import loss_of_release
 from sk_microagg.release._plan import Plan
 from sk_microagg.release._totals import with_columns
-from sk_microagg.tables._grid import ends_of_intervals
-from sk_microagg.tables._labels import ROOT
 
 
 def check_report_can_be_made(request: Any) -> None:
@@ -44,19 +41,6 @@ def _missing_extra_as_request_error() -> Iterator[None]:
     except ImportError as error:
         facts = {"report": Option("report"), "why": one_line(error)}
         raise RequestError("missing_extra", "{report}: {why}", **facts) from error
-
-
-def with_dates(table: pd.DataFrame, columns: list) -> pd.DataFrame:
-    """A table in which dates are dates, and not numbers, as KAIM has them."""
-    table = table.copy()
-    for column in columns:
-        if column.kind == "date" and table[column.name].dtype.kind != "M":
-            low, high = map(column.notation.moments, ends_of_intervals(table[column.name]))
-            if not np.array_equal(low, high, equal_nan=True):
-                low = [f"[{start}, {end}]" for start, end in zip(low, high, strict=True)]
-                low = np.where(np.isnat(high), ROOT, np.array(low, dtype=object))
-            table[column.name] = low
-    return table
 
 
 def report_before_release(
@@ -87,7 +71,8 @@ def report_before_release(
             warnings.filterwarnings("ignore", SIMILAR)  # Said when the records were grouped.
             return make_report(
                 estimator,
-                *(with_dates(frame, plan.known) for frame in (records, released)),
+                records,
+                released,
                 source=Path(name_of_input(request.input)).name,
                 certificate=certificate,  # The report does not repeat the proof.
                 scenario=scenario,
@@ -143,7 +128,7 @@ def write_card(
     output = None if is_standard(request.output) else request.output
     card = make_card(
         estimator,
-        with_dates(released[[column.name for column in plan.known]], plan.known),
+        released[[column.name for column in plan.known]],
         RoleNames(
             unchanged=list(roles.unchanged),
             dropped=list(roles.dropped),

@@ -203,8 +203,8 @@ def values_of_ends(column: Any, low: Floats, high: Floats, closed: Booleans) -> 
     if isinstance(column, OrdinalColumn):
         values = np.array([*column.order, None], dtype=object)
         # NaN is beyond all ranks, where the missing value is.
-        places = (np.searchsorted(column.ranks, ends) for ends in (low, high))
-        return IntervalEnds(*(values[place] for place in places), closed)
+        first, last = (values[np.searchsorted(column.ranks, ends)] for ends in (low, high))
+        return IntervalEnds(first, last, closed)
     return IntervalEnds(low, high, closed)
 
 

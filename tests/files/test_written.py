@@ -3,12 +3,15 @@
 import datetime
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from sk_microagg.files._column_kinds import column_of_text, column_of_type
 from sk_microagg.files._format import Declared, Format
+from sk_microagg.files._notations import NumberNotation, interval_texts
 from sk_microagg.files._table import written_cells
+from sk_microagg.tables._domain import IntervalEnds
 
 NOON = datetime.datetime(2020, 1, 31, 12)
 
@@ -71,16 +74,27 @@ def test_dates_of_text_are_written_as_they_were():
 def test_ordinals_are_written_as_values():
     found = of_text("low", "high", "", kinds={"x": "ordinal"}, orders={"x": ["low", "high"]})
     assert written_cells(found.cells, found, is_text=False).to_pylist() == ["low", "high", None]
-    labels = cells_of(["[0, 1]", "1", "*"])
-    written = written_cells(labels, found, is_text=True)
-    assert written.to_pylist() == ["[low, high]", "high", "*"]
+    ranks = ends_of([0.0, 1.0, np.nan], [1.0, 1.0, np.nan])
+    values = ends_of(["low", "high", None], ["high", "high", None])
+    for ends in (ranks, values):
+        assert interval_texts(ends, found.notation) == ["[low, high]", "high", "*"]
+
+
+def ends_of(low, high, closed=True):
+    kind = object if isinstance(low[0], str) else None
+    closed = np.full(len(low), closed)
+    return IntervalEnds(np.array(low, dtype=kind), np.array(high, dtype=kind), closed)
 
 
 def test_intervals_of_dates_are_written_as_dates():
-    found = typed([datetime.date(2020, 1, 1), None], pa.date32())
-    labels = cells_of(["[18262, 18263.5]", "*", "18262"])
-    assert written_cells(labels, found, is_text=False).to_pylist() == [
-        "[2020-01-01, 2020-01-03]",
-        "*",
-        "2020-01-01",
-    ]
+    found = of_text("31/01/2020", "", kinds={"x": "date"}, date_patterns={"x": "%d/%m/%Y"})
+    low = ["2020-01-01", "NaT", "2020-01-01"]
+    high = ["2020-01-02T12:00", "NaT", "2020-01-01"]
+    ends = ends_of(*(np.array(part, dtype="datetime64[us]") for part in (low, high)))
+    texts = interval_texts(ends, found.notation)
+    assert texts == ["[01/01/2020, 03/01/2020]", "*", "01/01/2020"]
+
+
+def test_an_open_end_stays_open():
+    notation = NumberNotation(2, decimal=",")
+    assert interval_texts(ends_of([1.5], [2.25], False), notation) == ["[1,5; 2,25)"]

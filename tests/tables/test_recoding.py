@@ -254,7 +254,7 @@ def test_a_model_holds_what_the_release_shows():
     release = model.fit_transform(X)
     cells = {cell for name in ("age", "income") for cell in release[name]} - {"*"}
     shown = {end for cell in cells for end in ends(cell)[:2]}
-    cuts = {cut for name in ("age", "income") for cut in model._recoding.texts_of[name].args[1]}
+    cuts = {cut for name in ("age", "income") for cut in model._recoding.texts_of[name].cuts}
     assert cuts
     assert cuts <= shown
     secrets, held = rare_numbers([X["age"], X["income"]], 5), pickle.dumps(model)

@@ -30,7 +30,7 @@ cdef class CenterIndex(RangeTree):
     --------
     >>> import numpy as np
     >>> from sk_microagg._kernels import CenterIndex, RangeColumns
-    >>> from sk_microagg.generalization import Hierarchy
+    >>> from sk_microagg.tables import Hierarchy
     >>> columns = RangeColumns([Hierarchy.intervals()._domain([1, 2, 9, 10], "x")], [1.0])
     >>> low, high = np.array([[0], [2]], dtype=np.int32), np.array([[1], [3]], dtype=np.int32)
     >>> centers = CenterIndex(columns, low, high)  # [1, 2] and [9, 10]

@@ -44,7 +44,7 @@ cdef class RangeColumns:
     Examples
     --------
     >>> from sk_microagg._kernels import RangeColumns
-    >>> from sk_microagg.generalization import Hierarchy
+    >>> from sk_microagg.tables import Hierarchy
     >>> country = Hierarchy.from_nested({"Europe": ["France", "Spain"], "Asia": ["India"]})
     >>> columns = RangeColumns([country._domain(["Spain", "India", "India"], "country")], [1.0])
     >>> columns.loss_of(0, 0, 1), columns.loss_of(0, 0, 2)  # Europe, and all

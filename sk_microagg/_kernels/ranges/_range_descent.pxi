@@ -40,7 +40,7 @@ cdef class RangeDescent(BaseDescent):
     --------
     >>> import numpy as np
     >>> from sk_microagg._kernels import RangeColumns, RangeDescent, RangePartition
-    >>> from sk_microagg.generalization import Hierarchy
+    >>> from sk_microagg.tables import Hierarchy
     >>> columns = RangeColumns([Hierarchy.intervals()._domain([1, 2, 9, 10], "x")], [1.0])
     >>> position = np.arange(4, dtype=np.int32)[:, None]
     >>> partition = RangePartition(columns, position, position, np.array([0, 1, 0, 1]), k=2)

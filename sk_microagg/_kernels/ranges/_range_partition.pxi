@@ -115,7 +115,7 @@ cdef class RangePartition(BasePartition):
     --------
     >>> import numpy as np
     >>> from sk_microagg._kernels import RangeColumns, RangePartition
-    >>> from sk_microagg.generalization import Hierarchy
+    >>> from sk_microagg.tables import Hierarchy
     >>> columns = RangeColumns([Hierarchy.intervals()._domain([1, 2, 4, 10], "x")], [1.0])
     >>> position = np.arange(4, dtype=np.int32)[:, None]
     >>> partition = RangePartition(columns, position, position, np.array([0, 1, 1, 1]), k=1)

@@ -139,7 +139,7 @@ cdef class RangePool:
     --------
     >>> import numpy as np
     >>> from sk_microagg._kernels import RangeColumns, RangePool
-    >>> from sk_microagg.generalization import Hierarchy
+    >>> from sk_microagg.tables import Hierarchy
     >>> age = Hierarchy.intervals()._domain([30, 34, 39, 60], "age")
     >>> position = np.arange(4, dtype=np.int32)[:, None]
     >>> pool = RangePool(RangeColumns([age], [1.0]), position, position)
