@@ -172,7 +172,7 @@ def test_a_table_without_cells_has_rounded_means_whatever_it_released(decimals):
 
 
 def test_a_model_is_shipped_with_the_means_that_it_released():
-    table, possible = draw("logarithm of age")
+    table, _ = draw("logarithm of age")
     target = table["y"] > 0
     model = TrainOnRelease(LogisticRegression(), TableAggregator(5)).fit(table, target)
     held = pickle.dumps(model)
