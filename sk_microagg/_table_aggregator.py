@@ -429,10 +429,8 @@ class TableAggregator(
         table = frame.table
         aggregation = Aggregation.from_estimator(self, len(table))
         k = aggregation.method.k
-        check_option("categories", self.categories, ("mode", "shares", "generalize"))
-        check_option("numbers", self.numbers, ("mean", "median", "interval"))
         check_weight_release(self, k)
-        self._check_intervals()
+        self._check_forms()
         roles = self._roles(table)
         weights = None if roles.weight is None else weights_of(table[roles.weight])
         if weights is not None and roles.keeps_weight:
@@ -507,7 +505,9 @@ class TableAggregator(
             self._sk_microagg_version = __version__
         return frame
 
-    def _check_intervals(self) -> None:
+    def _check_forms(self) -> None:
+        check_option("categories", self.categories, ("mode", "shares", "generalize"))
+        check_option("numbers", self.numbers, ("mean", "median", "interval"))
         check_option("intervals", self.intervals, ("overlapping", "disjoint"))
         is_generalized = self.numbers == "interval" and self.categories == "generalize"
         if self.intervals == "disjoint" and not is_generalized:
