@@ -61,8 +61,8 @@ from sk_microagg.release._totals import (
     weighted_sums,
 )
 from sk_microagg.scale import DaskTableAggregator
+from sk_microagg.scale._dask_table import DaskTable
 from sk_microagg.scale._files import written_by_worker
-from sk_microagg.scale._merging import compute_merged
 from sk_microagg.scale._parquet import (
     Release,
     path_of_part,
@@ -138,8 +138,8 @@ def count_on_dask(frame: Any, columns: Sequence[str]) -> dict:
     """
     if not columns:
         return {}
-    count = delayed(_count_keys, pure=False)
-    by_column = compute_merged([*map(count, frame[columns].to_delayed())], _merged)
+    table = DaskTable(frame)
+    by_column = table.merge(table.map(columns, _count_keys), _merged)
     return {
         name: (len(counts), int(counts.sum()))
         for name, counts in zip(columns, by_column, strict=True)
@@ -159,7 +159,7 @@ def several_rows_on_dask(counts: dict, columns: Sequence[str]) -> dict[str, str]
     return lines
 
 
-def _count_keys(frame: pd.DataFrame) -> list[pd.Series]:
+def _count_keys(frame: pd.DataFrame, part: int) -> list[pd.Series]:
     counts = []
     for _, column in frame.items():
         known = column.dropna()
@@ -272,12 +272,11 @@ def _sums_of(frame: Any, roles: TableRoles) -> Sums:
     """Weighted totals of the columns that are released unchanged, if weights are not."""
     if roles.weight is None or roles.keeps_weight:
         return {}
-    count = delayed(_weighted_sums, pure=False)
-    rows = frame[[*roles.unchanged, roles.weight]]
-    return compute_merged([count(part, roles.weight) for part in rows.to_delayed()], added)
+    table, names = DaskTable(frame), [*roles.unchanged, roles.weight]
+    return table.merge(table.map(names, _weighted_sums, roles.weight), added)
 
 
-def _weighted_sums(frame: pd.DataFrame, weight: str) -> Sums:
+def _weighted_sums(frame: pd.DataFrame, part: int, weight: str) -> Sums:
     return weighted_sums(frame.drop(columns=weight), frame[weight])
 
 

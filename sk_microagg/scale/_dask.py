@@ -382,7 +382,7 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             written = release.write(self._replaced(parts, shuffle), folder, parts)
             names = [name for rows in self._coding.empty().values() for name in rows.columns]
             anonymized = [name for name in names if name != parts.roles.weight]
-            classes = classes_of(written, anonymized, self._strata)
+            classes = classes_of(table, written, anonymized, self._strata)
             level = release.check(written, classes, self.k)
             self._say(f"released: every combination of the columns occurs at least {level} times")
         return written if release.path is None else read(release.path)
@@ -434,13 +434,13 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
         return DaskTable.of(X)
 
     @found_in(None)
-    def _fit(self, table: Any) -> tuple[Parts, Shuffle]:
+    def _fit(self, table: PartedTable) -> tuple[Parts, Shuffle]:
         """Find the groups; return the table, and the shuffle that brings the released rows back."""
         roles = TableRoles.from_estimator(self, list(table.meta.columns))
         size = self._check_parameters()
         method = Method(None, make_builder(self.builder), make_refiner(self.refiner))  # type: ignore[arg-type]
         seed = self._draw_seed()
-        constraints = self._find_constraints(table.frame, roles, method)
+        constraints = self._find_constraints(table, roles, method)
         self._say("looking at the values of all columns")
         coding, weights = learn_columns(table, self, roles, check_k(self.k, math.inf))
         parts = Parts(table, roles, coding, constraints)
@@ -524,13 +524,15 @@ class DaskTableAggregator(GroupsReprMixin, BaseEstimator):
             seed = check_seed(seed).randint(np.iinfo(np.int32).max)
         return seed
 
-    def _find_constraints(self, X: Any, roles: TableRoles, method: Method) -> GroupConstraints:
+    def _find_constraints(
+        self, table: PartedTable, roles: TableRoles, method: Method
+    ) -> GroupConstraints:
         """Take what constraints need from the whole table."""
         if (self.privacy is not None or roles.unit is not None) and method.refiner is not None:
             check_keeps_rules(method.refiner)
         if self.privacy is not None or roles.unit is not None or roles.strata:
             self._say("looking at the columns that constraints and strata are about")
-        return find_constraints(X, check_k(self.k, math.inf), self.privacy, roles)
+        return find_constraints(table, check_k(self.k, math.inf), self.privacy, roles)
 
     def _find_blocks(
         self, parts: Parts, sample: Sample, points: Any, sizes: Labels, method: Method, rules: Any

@@ -15,7 +15,6 @@ from sk_microagg._utils._typing import DataFrame, FilePath, Floats, Labels
 from sk_microagg._utils._validation import check_names_differ
 from sk_microagg.scale._bundles import Bundle, route
 from sk_microagg.scale._engine import Shuffle
-from sk_microagg.scale._merging import compute_merged, wrapped
 from sk_microagg.scale._parquet import read_parquet
 from sk_microagg.scale._transit import PROCESS_BYTES, USABLE_SHARE, FolderShuffle
 from sk_microagg.tables._coordinates import Coordinates
@@ -25,6 +24,8 @@ COPIES_IN_MEMORY = 16
 
 # Part, row, block and index of each row.
 COLUMNS_ADDED = 4
+
+MERGED_AT_A_TIME = 4
 
 # Origin and destination of a row.
 PLACE = ["part", "row", "block"]
@@ -61,21 +62,26 @@ class DaskTable:
         return self.frame.npartitions
 
     def map(self, names: Sequence[Any], function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        function, arguments = wrapped(function, arguments)
+        function, arguments = _sent_once(function, arguments)
         parts = enumerate(self.frame[[*names]].to_delayed())
         return [function(part, number, *arguments) for number, part in parts]
 
     def each(
         self, items: Iterable[Any], function: Callable[..., Any], *arguments: Any
     ) -> list[Any]:
-        function, arguments = wrapped(function, arguments)
+        function, arguments = _sent_once(function, arguments)
         return [function(item, *arguments) for item in items]
 
     def compute(self, tasks: Iterable[Any]) -> Sequence[Any]:
         return dask.compute(*tasks)
 
     def merge(self, tasks: Sequence[Any], function: Callable[..., Any], *arguments: Any) -> Any:
-        return compute_merged([*tasks], function, *arguments)
+        function, arguments = _sent_once(function, arguments)
+        while len(tasks) > 1:  # No worker holds all results.
+            starts = range(0, len(tasks), MERGED_AT_A_TIME)
+            few = (list(tasks[start : start + MERGED_AT_A_TIME]) for start in starts)
+            tasks = [function(results, *arguments) for results in few]
+        return dask.compute(*tasks)[0]
 
     def shuffle(self, kind: str, folder: FilePath | None, n_rows: int, n_columns: int) -> Shuffle:
         """The shuffle that the user wants, or the one that suits the size of the table."""
@@ -97,7 +103,7 @@ class DaskTable:
         self, function: Callable[..., Any], released: Sequence[Any], *arguments: Any
     ) -> Any:
         meta = function(self.meta, None, *arguments)
-        function, arguments = wrapped(function, arguments)
+        function, arguments = _sent_once(function, arguments)
         pairs = zip(self.frame.to_delayed(), released, strict=True)
         parts = [function(part, rows, *arguments) for part, rows in pairs]
         # Otherwise, Dask would turn lists and other objects into text.
@@ -106,12 +112,22 @@ class DaskTable:
                 parts, meta=meta, divisions=self.frame.divisions, verify_meta=False
             )
 
+    def mapped(self, released: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+        meta = function(released._meta, *arguments)
+        return released.map_partitions(function, *arguments, meta=meta)
+
     def has_index(self) -> bool:
         """Whether the index carries information, and does not just count the rows of each part."""
         if self.frame.known_divisions or not isinstance(self.meta.index, pd.RangeIndex):
             return True
         is_counter = dask.delayed(_is_counter, pure=False)
         return not all(dask.compute(*map(is_counter, self.frame.index.to_delayed())))
+
+
+def _sent_once(function: Any, arguments: Iterable[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """A function and arguments of many tasks, so that they are not sent along with each of them."""
+    arguments = tuple(dask.delayed(argument, traverse=False) for argument in arguments)
+    return dask.delayed(function, pure=False, traverse=False), arguments
 
 
 def _is_counter(index: Any) -> bool:

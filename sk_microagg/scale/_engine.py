@@ -39,7 +39,7 @@ class PartedTable(Protocol):
     def merge(self, tasks: Sequence[Any], function: Callable[..., Any], *arguments: Any) -> Any:
         """Compute `function(results, *arguments)`, a few results at a time, in their order.
 
-        A result of the function may be one of those that it merges.
+        A result of the function may be one of those that it merges. A single one is not merged.
         """
 
     def shuffle(self, kind: str, folder: FilePath | None, n_rows: int, n_columns: int) -> Shuffle:
@@ -56,6 +56,9 @@ class PartedTable(Protocol):
         There is a task for the released rows of each part. Of `meta` and None, the function makes
         the columns of the result.
         """
+
+    def mapped(self, released: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+        """A table for the user, `released`, of which each part becomes `function(rows, ...)`."""
 
 
 class Shuffle(Protocol):

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import dask
 import numpy as np
 
 from sk_microagg._table_roles import TableRoles
@@ -21,7 +20,7 @@ from sk_microagg.privacy._amounts import AmountConstraint, amounts_of
 from sk_microagg.privacy._columns import check_one_kind
 from sk_microagg.privacy._rules import Rule, split_constraints
 from sk_microagg.privacy._strata import StratumNames
-from sk_microagg.scale._merging import compute_merged
+from sk_microagg.scale._engine import PartedTable
 from sk_microagg.scale._stratum_columns import (
     StratumColumns,
     check_amounts,
@@ -122,10 +121,12 @@ class GroupConstraints:
         return encoded[:, -1].astype(np.intp)
 
 
-def find_constraints(frame: Any, k: int, privacy: Any, roles: TableRoles) -> GroupConstraints:
+def find_constraints(
+    table: PartedTable, k: int, privacy: Any, roles: TableRoles
+) -> GroupConstraints:
     """Count what constraints need of the whole table; raise if they cannot be satisfied."""
     on_units, others = split_constraints(about_weights(privacy, roles.weight))
-    on_amounts = _amounts_by_column(others, frame, roles)
+    on_amounts = _amounts_by_column(others, table.meta.columns, roles)
     others = [each for each in others if not each.is_about_amounts]
     if on_units and roles.unit is None:
         raise ValueError(f"privacy={privacy!r} needs units: pass unit=, a column's name.")
@@ -136,18 +137,15 @@ def find_constraints(frame: Any, k: int, privacy: Any, roles: TableRoles) -> Gro
         )
     for constraint in (*on_units, *others):
         _check_known(constraint)
-    constraints = _constraints_by_column(others, roles.sensitive, frame.dtypes)
+    constraints = _constraints_by_column(others, roles.sensitive, table.meta.dtypes)
     unit, strata = roles.unit, roles.strata
     amounts = {"on_amounts": on_amounts, "weight": roles.weight}
     kept = [roles.weight] if roles.keeps_weight and roles.weight is not None else []
     names = [*constraints, *kept, *([] if unit is None else [unit]), *strata]
     if not names:
-        return check_amounts(frame, GroupConstraints(**amounts))
-    count = dask.delayed(_count, pure=False)
-    counted = [
-        count(part, [*constraints, *kept], unit, strata, k) for part in frame[names].to_delayed()
-    ]
-    columns, keys, sizes, spellings, types = compute_merged(counted, _merged, k)
+        return check_amounts(table, GroupConstraints(**amounts))
+    counted = table.map(names, _count, [*constraints, *kept], unit, strata, k)
+    columns, keys, sizes, spellings, types = table.merge(counted, _merged, k)
     for name, cell_types in zip(names, types, strict=True):
         check_types(cell_types, f"Column {name!r} of X")
         if name == roles.unit:
@@ -166,10 +164,10 @@ def find_constraints(frame: Any, k: int, privacy: Any, roles: TableRoles) -> Gro
     rules = tuple(_rule(constraint, name, values[name]) for name, constraint in pairs)
     named = tuple(name for name, _ in pairs)
     found = GroupConstraints(k, unit, values, rules, named, tuple(on_units), **amounts)
-    found = _within_strata(found, frame, strata, sizes) if strata else found
-    found = check_amounts(frame, found)
+    found = _within_strata(found, table, strata, sizes) if strata else found
+    found = check_amounts(table, found)
     if on_units:
-        check_shares(frame, found)
+        check_shares(table, found)
     return found
 
 
@@ -185,19 +183,19 @@ def _warn_of_similar_texts(
 
 
 def _within_strata(
-    constraints: GroupConstraints, frame: Any, columns: list[Any], sizes: dict[Any, int]
+    constraints: GroupConstraints, table: PartedTable, columns: list[Any], sizes: dict[Any, int]
 ) -> GroupConstraints:
     """The constraints with strata, given the number of rows of each; check these."""
     strata = StratumColumns(columns, StratumNames(sizes))
     strata.names.check_sizes(sizes.values(), constraints.k)
     constraints = replace(constraints, strata=strata, sizes=tuple(sizes.values()))
     if constraints.rules or constraints.unit is not None:
-        check_rules(frame, constraints)
+        check_rules(table, constraints)
     return constraints
 
 
 def _count(
-    frame: DataFrame, sensitive: list[Any], unit: Any, strata: list[Any], k: int
+    frame: DataFrame, part: int, sensitive: list[Any], unit: Any, strata: list[Any], k: int
 ) -> tuple[Any, ...]:
     """Values of sensitive columns, up to k units, sizes of strata, texts of units; and types."""
     keys = np.empty(0) if unit is None else np.unique(keys_of(frame[unit]))[:k]
@@ -247,7 +245,7 @@ def _constraints_by_column(
 
 
 def _amounts_by_column(
-    privacy: Sequence[Any], frame: Any, roles: TableRoles
+    privacy: Sequence[Any], columns: Any, roles: TableRoles
 ) -> tuple[tuple[Any, str], ...]:
     """Those that are on amounts, about any column of the table, with the words for these."""
     found = []
@@ -256,10 +254,10 @@ def _amounts_by_column(
         name = constraint.column
         if name is None and len(roles.sensitive) == 1:
             constraint = constraint.about(*roles.sensitive)
-        elif name is None or name not in frame.columns:
+        elif name is None or name not in columns:
             raise ValueError(
                 f"{'weight' if constraint.is_about_weights else 'column'}={name!r} of "
-                f"{constraint!r} must be one of the columns {list(frame.columns)}."
+                f"{constraint!r} must be one of the columns {list(columns)}."
             )
         is_sensitive = constraint.column in roles.sensitive
         words = f"{'sensitive ' if is_sensitive else ''}column {constraint.column!r}"

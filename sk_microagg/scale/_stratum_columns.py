@@ -1,12 +1,11 @@
 """Strata of a table on Dask: their names, their sizes, and what holds in each of them."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import dask
 import numpy as np
 import pandas as pd
 
@@ -27,7 +26,7 @@ from sk_microagg.privacy._amounts import Contributions
 from sk_microagg.privacy._counted import GroupCounts
 from sk_microagg.privacy._rules import Rule, check_whole_table
 from sk_microagg.privacy._strata import StratumNames, keys_of
-from sk_microagg.scale._merging import compute_merged
+from sk_microagg.scale._engine import PartedTable
 
 
 @dataclass(frozen=True)
@@ -70,16 +69,10 @@ def merge_counts(parts: Iterable[dict[Any, int]]) -> dict[Any, int]:
     return sizes
 
 
-def _of_parts(count: Callable[..., Any], frame: Any, constraints: Any, *rest: Any) -> list[Any]:
-    """Make tasks `count(rows, constraints, *rest)`, one per part."""
-    count, settings = dask.delayed(count, pure=False), dask.delayed(constraints, traverse=False)
-    return [count(part, settings, *rest) for part in frame[constraints.names].to_delayed()]
-
-
-def check_rules(frame: Any, constraints: Any) -> None:
+def check_rules(table: PartedTable, constraints: Any) -> None:
     """Raise an error if a stratum of the table violates a constraint as a whole."""
-    counted = _of_parts(_count, frame, constraints)
-    by_column = compute_merged(counted, _merged, constraints)
+    counted = table.map(constraints.names, _count, constraints)
+    by_column = table.merge(counted, _merged, constraints)
     check_figures = constraints.strata.names.check_figures
     if constraints.unit is not None:
         [rule, *_] = constraints.rules_of_units()
@@ -92,17 +85,18 @@ def check_rules(frame: Any, constraints: Any) -> None:
         check_figures(rule, rule.constraint.measure_counts(groups, rule.table))
 
 
-def check_shares(frame: Any, constraints: Any) -> None:
+def check_shares(table: PartedTable, constraints: Any) -> None:
     """Raise an error if a unit has too many rows of the table, or of a stratum.
 
     Such a unit has too many rows of a part, since a share of the whole is at most the largest share
     of a part. Only those that do are counted.
     """
-    large, _ = compute_merged(_of_parts(_count_units, frame, constraints), _merged_units)
+    counted = table.map(constraints.names, _count_units, constraints)
+    large, _ = table.merge(counted, _merged_units)
     if not len(large.codes):
         return
-    counted = _of_parts(_count_units, frame, constraints, large.codes)
-    counts, sizes = compute_merged(counted, _merged_units)
+    counted = table.map(constraints.names, _count_units, constraints, large.codes)
+    counts, sizes = table.merge(counted, _merged_units)
     sizes = dict(zip(sizes.labels.tolist(), sizes.counts.tolist(), strict=True))
     largest = np.zeros(max(len(constraints.sizes), 1))
     shares = counts.counts / [sizes[label] for label in counts.for_pairs(counts.labels).tolist()]
@@ -115,7 +109,7 @@ def check_shares(frame: Any, constraints: Any) -> None:
 
 
 def _count_units(
-    frame: DataFrame, constraints: Any, those: Any = None
+    frame: DataFrame, part: int, constraints: Any, those: Any = None
 ) -> tuple[GroupCounts, GroupCounts]:
     """Rows of some units in each stratum, by default of those with too many; and of strata."""
     encoded = constraints.encode(frame)
@@ -134,13 +128,12 @@ def _merged_units(counted: Iterable[tuple[GroupCounts, GroupCounts]]) -> tuple[G
     return tuple(GroupCounts.merged(list(parts)) for parts in zip(*counted, strict=True))
 
 
-def check_amounts(frame: Any, constraints: Any) -> Any:
+def check_amounts(table: PartedTable, constraints: Any) -> Any:
     """Return constraints; raise an error if the table, or a stratum, violates one on amounts."""
     if not constraints.on_amounts:
         return constraints
-    contributed = compute_merged(
-        _of_parts(_contributions, frame, constraints), _merged_contributions, constraints
-    )
+    counted = table.map(constraints.names, _contributions, constraints)
+    contributed = table.merge(counted, _merged_contributions, constraints)
     for (constraint, words), groups in zip(constraints.on_amounts, contributed, strict=True):
         figures = constraint.measure_contributions(groups)
         if constraints.strata is None:
@@ -151,7 +144,7 @@ def check_amounts(frame: Any, constraints: Any) -> Any:
     return constraints
 
 
-def _contributions(frame: DataFrame, constraints: Any) -> list[Contributions]:
+def _contributions(frame: DataFrame, part: int, constraints: Any) -> list[Contributions]:
     """By constraint, what units contribute to each stratum."""
     encoded, found = constraints.encode(frame), []
     strata = constraints.strata_of(encoded)
@@ -170,7 +163,7 @@ def _merged_contributions(
     return [constraint.merged(list(parts)) for (constraint, _), parts in pairs]
 
 
-def _count(frame: DataFrame, constraints: Any) -> list[GroupCounts]:
+def _count(frame: DataFrame, part: int, constraints: Any) -> list[GroupCounts]:
     """By column of values or units, how often each of these occurs in each stratum."""
     encoded = constraints.encode(frame)
     columns, strata = encoded[:, : constraints.n_before_amounts].T, encoded[:, -1]
@@ -233,16 +226,17 @@ def are_one_group(sizes: Labels, group_sizes: Labels) -> Booleans:
     return group_sizes[firsts] == sizes
 
 
-def classes_of(frame: Any, columns: list[Any], strata: StratumColumns | None) -> Any:
+def classes_of(
+    table: PartedTable, released: Any, columns: list[Any], strata: StratumColumns | None
+) -> Any:
     """Columns of a release in which equal rows are a class: quasi-identifiers, and the stratum.
 
     The number of the stratum is in its first column: values of it may have different types in
     different parts.
     """
     if strata is None:
-        return frame[columns]
-    meta = _with_numbers(frame._meta, columns, strata)
-    return frame.map_partitions(_with_numbers, columns, strata, meta=meta)
+        return released[columns]
+    return table.mapped(released, _with_numbers, columns, strata)
 
 
 def _with_numbers(frame: DataFrame, columns: list[Any], strata: StratumColumns) -> DataFrame:

@@ -18,7 +18,7 @@ from sk_microagg.tables._columns import Column, Survey, Treatment
 from sk_microagg.tables._frames import is_missing
 from sk_microagg.tables._hierarchy import Hierarchy
 from sk_microagg.tables._labels import label_of
-from sk_microagg.tables._values import factorize
+from sk_microagg.tables._values import factorize, positions_in
 
 
 class CategoryColumn(Column):
@@ -59,7 +59,7 @@ class CategoryColumn(Column):
     def _find(self, column: Series) -> Any:
         """Position of each cell in `values`; -1 for others."""
         codes, different = factorize(column)
-        return np.append(self._index.get_indexer(different), -1)[codes]
+        return np.append(positions_in(self._index, different), -1)[codes]
 
     def codes(self, column: Series) -> Labels:
         """Position of each cell in `rows`."""

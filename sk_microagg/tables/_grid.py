@@ -169,7 +169,11 @@ class _Nearby:
         self._gaps = np.zeros(len(numbers))
         if len(numbers) > 1:
             gaps = np.diff(numbers, append=2 * numbers[-1] - numbers[-2])
-            self._gaps = percentile_filter(gaps, PERCENT_OF_GAPS, size=self._size, mode="mirror")
+            # Of an array that is shorter than its window, SciPy may read memory beyond the end.
+            places = np.arange(-self._size, len(gaps) + self._size) % (2 * len(gaps) - 2)
+            mirrored = gaps[np.minimum(places, 2 * len(gaps) - 2 - places)]
+            filtered = percentile_filter(mirrored, PERCENT_OF_GAPS, size=self._size)
+            self._gaps = filtered[self._size : -self._size]
 
     def chances(self, places: Labels, ends: Floats, step: float, shared: Floats) -> Floats:
         """How often the best guess is right at a number up to a step above each end."""

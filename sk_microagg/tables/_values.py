@@ -25,7 +25,7 @@ BITS_LOST = np.uint64(11)
 TEXTS_COMPARED = 2**16
 
 # An index builds its table of hashes when it is first needed: two threads must not do that at once.
-BUILDING = Lock()
+LOOKING_UP = Lock()
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,7 @@ class Values:
     def known(self) -> Any:
         """The values without a missing one, as objects."""
         cells = self.cells.iloc[: len(self.counts) - 1]
-        with BUILDING:
-            known = import_pandas().Index(cells.astype(object), dtype=object)
-            assert known.is_unique
-        return known
+        return import_pandas().Index(cells.astype(object), dtype=object)
 
     def as_column(self) -> Series:
         """Every value once, in the order of `counts`."""
@@ -76,7 +73,7 @@ class Values:
     def positions(self, column: Series) -> Labels:
         """Position of the values of some rows in `counts`."""
         codes, different = factorize(column)
-        positions = np.append(self.known.get_indexer(different), len(self.known))
+        positions = np.append(positions_in(self.known, different), len(self.known))
         if (positions < 0).any() or (self.counts[-1] == 0 and (codes < 0).any()):
             raise RuntimeError(
                 f"X has values of {column.name!r} that it did not have before: X changed on the "
@@ -136,6 +133,12 @@ def factorize(column: Series) -> tuple[Labels, Any]:
             "compared: it must hold numbers, text, dates or other single values."
         ) from error
     return codes, pandas.Index(different, dtype=object)
+
+
+def positions_in(index: Any, values: Any) -> Labels:
+    """Position of each value in a pandas index, -1 for others."""
+    with LOOKING_UP:
+        return index.get_indexer(values)
 
 
 def prototype_of(column: Series) -> Series:

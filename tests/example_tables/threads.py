@@ -27,10 +27,6 @@ class ThreadTable:
     def meta(self):
         return self.parts[0][:0]
 
-    @property
-    def frame(self):  # for constraints, which are there for Dask only
-        return self.meta
-
     def __len__(self):
         return len(self.parts)
 
@@ -61,6 +57,9 @@ class ThreadTable:
         released = self.compute(released)
         pairs = zip(self.parts, released, strict=True)
         return pd.concat([function(part, rows, *arguments) for part, rows in pairs])
+
+    def mapped(self, released, function, *arguments):
+        return function(released, *arguments)
 
 
 class ThreadTableAggregator(DaskTableAggregator):

@@ -17,7 +17,7 @@ from sk_microagg.datasets import fetch_census
 from sk_microagg.generalization import KMember
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.tables import Hierarchy
-from sk_microagg.tables._grid import _first_step, make_grid
+from sk_microagg.tables._grid import N_NEARBY, _first_step, _Nearby, make_grid
 
 
 def ends(values, k, grid="auto"):
@@ -38,6 +38,17 @@ def shares(X, release, k):
 
 
 # Possible ends
+
+
+@in_one_case("n", [2, 3, 9, 10, 11, 19, 20, 21, 40])
+def test_nothing_but_the_numbers_decides_how_far_they_are_apart(n):
+    """In SciPy 1.17, also what is in memory behind an array of about half its window does."""
+    numbers = np.cumsum(np.random.default_rng(n).lognormal(size=n))
+    gaps = np.diff(numbers, append=2 * numbers[-1] - numbers[-2])
+    there_and_back = np.concatenate([gaps, gaps[-2:0:-1]])
+    for place, gap in enumerate(_Nearby(numbers, np.ones(n), k=5)._gaps):
+        window = np.arange(place - N_NEARBY // 2, place + N_NEARBY // 2)
+        assert gap == np.sort(there_and_back[window % len(there_and_back)])[N_NEARBY // 10]
 
 
 def test_a_number_shared_by_k_records_is_an_end():

@@ -1,4 +1,4 @@
-"""Every form of release, with all kinds of columns: what engines release is what memory does."""
+"""All forms of release, kinds of columns and constraints: engines release what memory does."""
 
 import datetime
 import pickle
@@ -12,6 +12,15 @@ from marks import case, exact_means
 
 from sk_microagg import TableAggregator
 from sk_microagg.metrics import anonymity_level
+from sk_microagg.privacy import (
+    Dominance,
+    LDiversity,
+    PopulationSize,
+    PPercent,
+    TCloseness,
+    UnitShare,
+)
+from sk_microagg.tables import Hierarchy
 
 dd = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
 import dask  # noqa: E402
@@ -98,10 +107,9 @@ def in_threads(table):
     return ThreadTable.of(table, N_PARTS)
 
 
-# Strata and units are counted on Dask only.
 ENGINES = {
-    "dask": (DaskTableAggregator, on_dask, ROLES),
-    "threads": (ThreadTableAggregator, in_threads, ROLES[:2]),
+    "dask": (DaskTableAggregator, on_dask),
+    "threads": (ThreadTableAggregator, in_threads),
 }
 
 
@@ -123,29 +131,91 @@ def objects_stay_objects():
 @exact_means
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_form_of_release_is_that_in_memory(engine):
-    kind, parted, all_roles = ENGINES[engine]
     table, new = draw(), draw(40, seed=1)
-    for place, (numbers, categories, roles) in enumerate(product(NUMBERS, CATEGORIES, all_roles)):
+    for place, (numbers, categories, roles) in enumerate(product(NUMBERS, CATEGORIES, ROLES)):
         if not is_possible(numbers, categories, roles):
             continue
         parameters = {"k": 4, "refiner": None, "block_size": [None, 60][place % 2]}
         parameters |= {"numbers": numbers, "categories": categories, **roles, **ABOUT}
         parameters |= {"decimals": "auto" if roles or place % 2 else None}
+        parameters |= {"quasi_identifiers": COLUMNS}
         with case(numbers, categories, **roles):
-            memory = TableAggregator(quasi_identifiers=COLUMNS, **parameters)
-            model = kind(
-                quasi_identifiers=COLUMNS, shuffle=["disk", "memory"][place % 2], **parameters
+            assert_is_that_in_memory(engine, place, table, new, parameters)
+
+
+def assert_is_that_in_memory(engine, place, table, new, parameters):
+    kind, parted = ENGINES[engine]
+    memory = TableAggregator(**parameters)
+    model = kind(shuffle=["disk", "memory"][place % 2], **parameters)
+    expected = memory.fit_transform(table)
+    release = in_memory(model.fit_transform(parted(table)))
+    pd.testing.assert_frame_equal(release, expected, check_exact=True)
+    assert model.kinds_ == memory.kinds_
+    assert model.rounding_ == memory.rounding_
+    assert model.n_blocks_ == memory.n_blocks_
+    assert np.array_equal(np.sort(model.group_sizes_), np.sort(memory.group_sizes_))
+    assert model.exact_transform_ == memory.exact_transform_
+    assert model.information_loss_ == pytest.approx(memory.information_loss_)
+    moved = in_memory(model.transform(parted(new)))
+    pd.testing.assert_frame_equal(moved, memory.transform(new), check_exact=True)
+
+
+ILLNESSES = Hierarchy.from_nested({"infection": ["flu", "cold"], "other": ["gout"]})
+AMOUNTS = [Dominance(0.7, column="income"), PPercent(5, column="income")]
+CONSTRAINTS = {
+    "none": None,
+    "several": [LDiversity(2, column="illness"), TCloseness(0.4, column="cost")],
+    "l": LDiversity(3, column="illness"),
+    "entropy": LDiversity(2, "entropy", column="illness"),
+    "recursive": LDiversity(2, "recursive", c=3, column="illness"),
+    "t of text": TCloseness(0.4, column="illness"),
+    "t of numbers": TCloseness(0.3, column="cost"),
+    "t in a tree": TCloseness(0.4, ILLNESSES, column="illness"),
+    "share": UnitShare(0.5),
+    "share and l": [UnitShare(0.6), LDiversity(2, column="illness")],
+    "amounts": AMOUNTS,
+    "population": [PopulationSize(120), LDiversity(2, column="illness")],
+    "everything": [*AMOUNTS, UnitShare(0.6), PopulationSize(90), LDiversity(2, column="illness")],
+}
+UNDER_CONSTRAINTS = [
+    {},
+    {"unit": "person", "block_size": 60},
+    {"strata": ["region", "band"], "block_size": 30, "refiner": "local_search"},
+    {"weight": "w", "strata": "region", "refiner": "auto"},
+    {"unit": "person", "strata": "band", "weight": "w", "weight_release": "mean"}
+    | {"numbers": "interval", "categories": "generalize", "block_size": 60},
+]
+
+
+def needs(name):
+    units = {"unit"} if name in ("share", "share and l", "everything") else set()
+    return units | ({"weight"} if name in ("population", "everything") else set())
+
+
+@pytest.mark.slow
+@exact_means
+@pytest.mark.filterwarnings("ignore:All records of a stratum are in one group")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_constraint_is_that_in_memory(engine, small_bundles):
+    tables = []
+    for n, seed in ((200, 0), (40, 1)):
+        rng = np.random.default_rng(seed)
+        tables.append(
+            draw(n, seed).assign(
+                illness=rng.choice(["flu", "gout", "cold", None], n, p=[0.4, 0.3, 0.2, 0.1]),
+                cost=rng.integers(0, 9, n),
+                band=rng.choice([1.0, 2.5, np.nan], n),
             )
-            expected = memory.fit_transform(table)
-            release = in_memory(model.fit_transform(parted(table)))
-            pd.testing.assert_frame_equal(release, expected, check_exact=True)
-            assert model.kinds_ == memory.kinds_
-            assert model.rounding_ == memory.rounding_
-            assert model.n_blocks_ == memory.n_blocks_
-            assert model.exact_transform_ == memory.exact_transform_
-            assert model.information_loss_ == pytest.approx(memory.information_loss_)
-            moved = in_memory(model.transform(parted(new)))
-            pd.testing.assert_frame_equal(moved, memory.transform(new), check_exact=True)
+        )
+    columns = {"quasi_identifiers": ["age", "income", "temperature", "seen", "ward", "drug"]}
+    columns |= {"sensitive": ["illness", "cost"], "hierarchies": {"drug": TREE}}
+    for place, (name, roles) in enumerate(product(CONSTRAINTS, UNDER_CONSTRAINTS)):
+        if not needs(name) <= {*roles}:
+            continue
+        parameters = {"k": 3, "refiner": None, "random_state": 0, **columns, **roles}
+        with case(name, **roles):
+            parameters["privacy"] = CONSTRAINTS[name]
+            assert_is_that_in_memory(engine, place, *tables, parameters)
 
 
 @pytest.mark.slow_but_first
@@ -154,7 +224,7 @@ def test_every_form_of_release_is_that_in_memory(engine):
 def test_a_model_holds_no_category_of_few_people_and_no_record(
     engine, numbers, categories, tmp_path
 ):
-    kind, parted, _ = ENGINES[engine]
+    kind, parted = ENGINES[engine]
     table = draw(200)
     table.loc[[0, 199], "town"] = ["Utopia", "Xanadu"]
     parameters = {"numbers": numbers, "categories": categories, "refiner": None, **ABOUT}

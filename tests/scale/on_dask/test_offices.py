@@ -1,4 +1,4 @@
-"""Sampling weights, amounts and intervals on tables of Dask: the release is that in memory."""
+"""Sampling weights, amounts and intervals on tables of Dask: samples, models and errors."""
 
 import pickle
 
@@ -11,7 +11,7 @@ from example_tables.on_dask import assert_fit_fails, every_shuffle, from_pandas
 
 from sk_microagg import TableAggregator
 from sk_microagg.metrics import anonymity_level, dominance
-from sk_microagg.privacy import Dominance, LDiversity, PopulationSize, PPercent
+from sk_microagg.privacy import Dominance, PopulationSize, PPercent
 from sk_microagg.scale import DaskTableAggregator
 
 # Dask itself causes this warning with newer versions of pandas.
@@ -47,45 +47,6 @@ def draw(n=300, seed=0):
             "ill": rng.choice(["flu", "gout"], n),
         }
     )
-
-
-def with_gaps(table, seed=1):
-    rng = np.random.default_rng(seed)
-    return table.assign(age=table["age"].where(rng.random(len(table)) > 0.05))
-
-
-RELEASES = {
-    "weights": {"weight": "w"},
-    "weights and strata": {"weight": "w", "weight_release": "mean", "strata": "region"},
-    "amounts": {"weight": "w", "privacy": AMOUNTS},
-    "amounts of units": {"weight": "w", "privacy": AMOUNTS, "unit": "company"},
-    "means": {"weight": "w", "weight_release": "mean", "privacy": PopulationSize(90)},
-    "amounts in strata": {"weight": "w", "privacy": AMOUNTS, "strata": "region"},
-    "amounts, no weight": {"privacy": AMOUNTS[:2]},
-    "everything": INTERVALS
-    | {"weight": "w", "weight_release": "mean", "unit": "company", "strata": "region"}
-    | {"sensitive": "ill"}
-    | {"privacy": [LDiversity(2), *AMOUNTS]},
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", RELEASES)
-def test_the_release_is_that_in_memory(name, small_bundles):
-    table = with_gaps(draw()) if "unit" not in RELEASES[name] else draw()
-    parameters = {"k": 3, "quasi_identifiers": NAMES, "block_size": 100, "refiner": None}
-    parameters |= RELEASES[name]
-    model = DaskTableAggregator(**parameters)
-    memory = TableAggregator(**parameters)
-    expected = memory.fit_transform(table)
-    release = model.fit_transform(from_pandas(table, npartitions=3))
-    assert list(release[NAMES].dtypes) == list(expected[NAMES].dtypes)
-    pd.testing.assert_frame_equal(release.compute(), expected, check_dtype=False)
-    assert model.n_blocks_ == memory.n_blocks_
-    assert model.exact_transform_ == memory.exact_transform_
-    new = draw(40, seed=5)
-    new_rows = model.transform(from_pandas(new, npartitions=2)).compute()
-    pd.testing.assert_frame_equal(new_rows, memory.transform(new), check_dtype=False)
 
 
 @pytest.mark.slow

@@ -13,14 +13,12 @@ from example_tables.on_dask import (  # noqa: E402
     NAMES,
     assert_fit_fails,
     assert_unfitted,
-    by_turns,
     draw,
     every_shuffle,
     from_pandas,
     from_parts,
 )
 
-from sk_microagg import TableAggregator  # noqa: E402
 from sk_microagg._utils._tables import SIMILAR  # noqa: E402
 from sk_microagg.metrics import closeness, diversity, unit_share, units_per_group  # noqa: E402
 from sk_microagg.privacy import (  # noqa: E402
@@ -65,40 +63,6 @@ def table_with_roles(table):
 @pytest.fixture(name="V")
 def dask_table_with_roles(visits):
     return from_pandas(visits, npartitions=3)
-
-
-ILLNESSES = Hierarchy.from_nested({"infection": ["flu", "cold"], "other": ["gout"]})
-
-CONSTRAINTS = {
-    "several": [LDiversity(2, column="illness"), TCloseness(0.2, column="cost")],
-    "l": LDiversity(3, column="illness"),
-    "entropy": LDiversity(2, "entropy", column="illness"),
-    "recursive": LDiversity(2, "recursive", c=3, column="illness"),
-    "t of text": TCloseness(0.3, column="illness"),
-    "t of numbers": TCloseness(0.2, column="cost"),
-    "t in a tree": TCloseness(0.3, ILLNESSES, column="illness"),
-    "share": UnitShare(0.5),
-    "share and l": [UnitShare(0.5), LDiversity(2, column="illness")],
-}
-
-
-@pytest.mark.slow
-@by_turns(
-    name=[*CONSTRAINTS],
-    block_size=[60, "auto"],
-    is_always_run=lambda name, size: size == 60 or name in ("several", "share and l"),
-)
-def test_the_release_is_that_in_memory(visits, V, name, block_size, shuffle, small_bundles):
-    parameters = {"k": 3, "privacy": CONSTRAINTS[name], "block_size": block_size}
-    parameters |= {"quasi_identifiers": NAMES, "sensitive": ROLES, "unit": "patient"}
-    parameters |= {"refiner": "auto" if block_size == "auto" else "local_search", "random_state": 0}
-    aggregator = DaskTableAggregator(shuffle=shuffle, **parameters)
-    release = aggregator.fit_transform(V).compute()
-    memory = TableAggregator(**parameters)
-    expected = memory.fit_transform(visits)
-    pd.testing.assert_frame_equal(release, expected, check_dtype=False)
-    assert aggregator.n_blocks_ == memory.n_blocks_
-    assert "patient" not in release
 
 
 @pytest.mark.slow
@@ -232,19 +196,6 @@ def test_a_value_that_was_not_there_before():
     for column in (["a", "c"], ["a", None]):
         with pytest.raises(RuntimeError, match="X has values of 'illness'"):
             values.positions(pd.Series(column, name="illness"))
-
-
-@pytest.mark.slow
-def test_single_precision(visits):
-    visits = visits.astype(dict.fromkeys(NAMES, np.float32))
-    aggregator = DaskTableAggregator(
-        3, quasi_identifiers=NAMES, privacy=LDiversity(2), sensitive="illness"
-    )
-    V = from_pandas(visits, npartitions=2)
-    release = aggregator.fit_transform(V).compute()
-    memory = TableAggregator(3, quasi_identifiers=NAMES, privacy=LDiversity(2), sensitive="illness")
-    assert_array_equal(release[NAMES], memory.fit_transform(visits)[NAMES])
-    assert (release[NAMES].dtypes == np.float32).all()
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Strata of tables on Dask: no group crosses them, and the release is that in memory."""
+"""Strata of tables on Dask: no group crosses them, and columns of any type name them."""
 
 import pickle
 
@@ -13,7 +13,6 @@ from example_tables.on_dask import (
     NAMES,
     assert_fit_fails,
     assert_unfitted,
-    by_turns,
     draw,
     every_shuffle,
     from_pandas,
@@ -30,7 +29,6 @@ from sk_microagg.scale._stratum_columns import distinct_keys
 # Dask itself causes this warning with newer versions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame")
 
-CONSTRAINTS = [LDiversity(2, column="illness"), TCloseness(0.4, column="cost")]
 ROLES = {"sensitive": ["illness", "cost"], "unit": "patient"}
 
 
@@ -64,40 +62,6 @@ def check_groups(release, strata, k):
     assert stratum.groupby(groups).nunique().max() == 1
     assert groups.value_counts().min() >= k
     return groups
-
-
-@pytest.mark.slow
-@by_turns(
-    privacy=[None, CONSTRAINTS],
-    strata=[["region", "band"], "region", "band"],
-    block_size=[40, "auto"],
-    is_always_run=lambda privacy, strata, size: (
-        strata == "region" if size == "auto" else bool(privacy or strata == "band")
-    ),
-)
-def test_the_release_is_that_in_memory(
-    table, X, strata, privacy, block_size, shuffle, small_bundles
-):
-    parameters = {"k": 3, "privacy": privacy, "block_size": block_size}
-    parameters |= {"quasi_identifiers": NAMES, "strata": strata} | (ROLES if privacy else {})
-    parameters |= {"refiner": "auto" if strata == "region" else "local_search", "random_state": 0}
-    aggregator = DaskTableAggregator(shuffle=shuffle, **parameters)
-    release = aggregator.fit_transform(X).compute()
-    memory = TableAggregator(**parameters)
-    pd.testing.assert_frame_equal(release, memory.fit_transform(table), check_dtype=False)
-    assert aggregator.n_blocks_ == memory.n_blocks_
-    assert aggregator.exact_transform_ == memory.exact_transform_
-    assert_array_equal(np.sort(aggregator.group_sizes_), np.sort(memory.group_sizes_))
-    assert aggregator.information_loss_ == pytest.approx(memory.information_loss_)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("parameters", [{"refiner": None}, {"random_state": 3}])
-def test_the_release_is_that_in_memory_with_other_parameters(table, X, parameters):
-    parameters = {"k": 4, "quasi_identifiers": NAMES, "strata": "region", **parameters}
-    release = DaskTableAggregator(block_size=50, **parameters).fit_transform(X).compute()
-    expected = TableAggregator(block_size=50, **parameters).fit_transform(table)
-    pd.testing.assert_frame_equal(release, expected, check_dtype=False)
 
 
 def with_sizes(sizes, seed=0):
@@ -241,19 +205,6 @@ def test_strata_are_not_anonymized(table):
         2, refiner=None, strata=["region", "band"], unit="patient"
     ).fit(X)
     assert list(aggregator.kinds_) == ["visits", *NAMES, "cost"]
-
-
-@pytest.mark.slow
-def test_single_precision(table):
-    table = table.astype(dict.fromkeys(NAMES, np.float32))
-    X = from_pandas(table, npartitions=2)
-    aggregator = DaskTableAggregator(3, quasi_identifiers=NAMES, strata="region")
-    release = aggregator.fit_transform(X).compute()
-    memory = TableAggregator(3, quasi_identifiers=NAMES, strata="region")
-    expected = memory.fit_transform(table)[NAMES]
-    assert_array_equal(release[NAMES], expected)
-    assert (release[NAMES].dtypes == np.float32).all()
-    assert_array_equal(aggregator.transform(X)[NAMES].compute(), expected)
 
 
 # New rows
