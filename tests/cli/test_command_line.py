@@ -108,6 +108,7 @@ def test_all_other_settings_are_read_back(on_posix):
         method="kaim",
         release="generalized",
         intervals="disjoint",
+        max_loss=0.25,
         builder="cbfs",
         refiner="none",
         time_limit=2.5,
