@@ -105,12 +105,12 @@ class HelpOnAll(argparse.Action):
 class Parser(argparse.ArgumentParser):
     """A parser with short messages, which escape control characters and suggest options.
 
-    Its options stand in the groups of their settings. With `is_short`, help explains the common
-    ones, and names the others; values that are not given are then left out.
+    Its options stand in the groups of their settings. The parser of a command that `takes_request`
+    leaves out values that are not given; its help explains common options, and names the others.
     """
 
     about_help = "shows its options"
-    is_short = False
+    takes_request = False
 
     def __init__(self, **settings: Any):
         super().__init__(formatter_class=HelpFormatter, allow_abbrev=False, **settings)
@@ -126,6 +126,23 @@ class Parser(argparse.ArgumentParser):
         # The usage would hide the message.
         hint = f"{self.prog} --help {self.about_help}."
         self.exit(WRONG_USAGE, f"{self.prog}: error: {printable(message)}\n{hint}\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, where a request may name the files that otherwise must be given."""
+        if not self.takes_request:
+            return super().parse_known_args(args, namespace)
+        is_asked = any(each.partition("=")[0] == "--request" for each in args)
+        files = self._positionals._group_actions
+        for file in files:
+            file.required, file.nargs = not is_asked, "?" if is_asked else None
+            file.default = argparse.SUPPRESS
+        options, others = super().parse_known_args(args, namespace)
+        for file in files:
+            # An option between two files ends the first search for them.
+            is_missing = getattr(options, file.dest, None) is None
+            if is_asked and is_missing and others and not others[0].startswith("-"):
+                setattr(options, file.dest, others.pop(0))
+        return options, others
 
     def settings(self, names: Iterable[str], **helps: str) -> None:
         """Add the options of settings, some with another help."""
@@ -144,7 +161,7 @@ class Parser(argparse.ArgumentParser):
         settings: dict[str, Any] = {
             "dest": name,
             "help": (help or described.help).replace("%", "%%"),
-            "default": argparse.SUPPRESS if self.is_short else usual,
+            "default": argparse.SUPPRESS if self.takes_request else usual,
             "metavar": described.usage or None,
             **_how(described.kind),
         }
@@ -165,7 +182,7 @@ class Parser(argparse.ArgumentParser):
     def _add_constraints(self) -> None:
         for front in FRONTS.values():
             for option in front.options:
-                usual = argparse.SUPPRESS if self.is_short else option.default
+                usual = argparse.SUPPRESS if self.takes_request else option.default
                 is_number = isinstance(option.kind, str)
                 action = self.group("protection").add_argument(
                     f"--{option.name.replace('_', '-')}",
@@ -180,7 +197,9 @@ class Parser(argparse.ArgumentParser):
     def _add_header(self, help: str) -> None:
         header = self.group("format").add_mutually_exclusive_group()
         settings = {"action": "store_const", "dest": "header"}
-        settings["default"] = argparse.SUPPRESS if self.is_short else SETTINGS["header"].default
+        settings["default"] = (
+            argparse.SUPPRESS if self.takes_request else SETTINGS["header"].default
+        )
         header.add_argument("--header", const="given", help=help, **settings)
         none = "CSV files have no header: columns are named c1, c2, ..."
         header.add_argument("--no-header", const="none", help=none, **settings)
@@ -198,7 +217,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """The whole help, or if it is short, that of common options with the names of others."""
-        if not self.is_short:
+        if not self.takes_request:
             return self.help_on_all()
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
@@ -223,27 +242,6 @@ class Parser(argparse.ArgumentParser):
             for command in action.choices.values()
             for option in command._option_string_actions
         ]
-
-
-class RequestParser(Parser):
-    """The parser of a command whose files may be named in a request."""
-
-    is_short = True
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, where a request may name the files that otherwise must be given."""
-        is_asked = any(each.partition("=")[0] == "--request" for each in args)
-        files = self._positionals._group_actions
-        for file in files:
-            file.required, file.nargs = not is_asked, "?" if is_asked else None
-            file.default = argparse.SUPPRESS
-        options, others = super().parse_known_args(args, namespace)
-        for file in files:
-            # An option between two files ends the first search for them.
-            is_missing = getattr(options, file.dest, None) is None
-            if is_asked and is_missing and others and not others[0].startswith("-"):
-                setattr(options, file.dest, others.pop(0))
-        return options, others
 
 
 def _how(kind: str | Sequence[str]) -> dict[str, Any]:
@@ -290,11 +288,9 @@ def make_parser() -> Any:
 def _command(
     commands: Any, name: str, help: str, description: str | None = None, needs: str | None = None
 ) -> Any:
-    kind = RequestParser if name == "anonymize" else Parser
     usage = None if needs is None else f"%(prog)s [options] {FILES_OF[name]}"
-    # What adds parsers makes them of one class.
-    commands._parser_class = kind
     parser = commands.add_parser(name, help=help, description=description, usage=usage)
+    parser.takes_request = name == "anonymize"
     module = {"explore": "_explore._command", "risk": "_cli._risk"}.get(name, "_cli._commands")
     run = (f"sk_microagg.{module}", name)
     parser.set_defaults(run=run, needs_tables=needs is not None)
