@@ -55,7 +55,7 @@ class TypedRequest(ReleaseRequest):
         constraints = settings.pop("privacy", {})
         asked = Namespace(**constraints | values)
         given |= {"privacy": constraints_of(asked), "typed": typed, "read_earlier": read_earlier}
-        request: TypedRequest = cls.of_settings(settings | given, path or "")
+        request: TypedRequest = cls._of_settings(settings | given, path or "")
         return request
 
     def resolve(self, names: Sequence[str]) -> ReleaseRequest:

@@ -360,10 +360,10 @@ class ReleaseRequest:
         settings = read_settings(path, changes)
         if "privacy" in settings:
             settings["privacy"] = constraints_asked(settings["privacy"], path)
-        return cls.of_settings(settings | changes, path)
+        return cls._of_settings(settings | changes, path)
 
     @classmethod
-    def of_settings(cls, settings: Mapping[str, Any], path: FilePath) -> Any:
+    def _of_settings(cls, settings: Mapping[str, Any], path: FilePath) -> Any:
         """The request with some parameters; raise if it has no input or no output."""
         for name in ("input", "output"):
             if settings.get(name) is None:
