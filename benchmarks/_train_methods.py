@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from _given_groups import released_groups
 from sklearn.ensemble import (
     AdaBoostClassifier,
     GradientBoostingClassifier,
@@ -80,7 +81,7 @@ class Release:
         self._encoder = TableEncoder(known, k)
         self.rows = self.format(records)
         if labels is not None:
-            released = self._encoder.released(known, labels, categories="shares")
+            released = released_groups(known, labels, k, "shares")
             self.rows = self._join(records, {name: f.take(labels) for name, f in released.items()})
 
     def format(self, records):

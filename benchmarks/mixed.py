@@ -34,6 +34,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from _given_groups import released_groups
 from _measure import cap_memory, machine_facts, measure, run_alone
 
 from sk_microagg import KAIM, TableAggregator
@@ -106,7 +107,7 @@ def measure_cell(cell):
     _, measured = measure(lambda: method.fit(table))
     labels = method.labels_
     encoder = TableEncoder(table, k)
-    averaged = rows_of(encoder, table, labels, "mode")
+    averaged = rows_of(table, labels, k, "mode")
     release = method.fit_transform(table) if cell["method"] == "KAIM" else None
     if release is None:
         release = generalized(table, labels, k, hierarchies)
@@ -125,9 +126,9 @@ def measure_cell(cell):
     }
 
 
-def rows_of(encoder, table, labels, categories):
+def rows_of(table, labels, k, categories, hierarchies=()):
     """Return the release of the records, given their groups."""
-    released = encoder.released(table, labels, categories=categories)
+    released = released_groups(table, labels, k, categories, hierarchies)
     release = table.copy()
     for name, rows in released.items():
         release[name] = rows[name].take(labels).to_numpy()
@@ -136,8 +137,7 @@ def rows_of(encoder, table, labels, categories):
 
 def generalized(table, labels, k, hierarchies):
     """Return lowest common nodes, and intervals from the youngest to the oldest of each group."""
-    encoder = TableEncoder(table, k, hierarchies=hierarchies)
-    release = rows_of(encoder, table, labels, "generalize").astype(object)
+    release = rows_of(table, labels, k, "generalize", hierarchies).astype(object)
     ages = table["age"].groupby(labels)
     low, high = ages.transform("min"), ages.transform("max")
     release["age"] = [

@@ -548,7 +548,6 @@ class MicroAggregator(
             )
 
     def _round(self) -> None:
-        super()._round()
         pairs = zip(self.rounding_.items(), self._auto_rounding, strict=True)
         self.rounding_ = {
             name: auto if finer_than(auto, own.decimals) else own for (name, own), auto in pairs

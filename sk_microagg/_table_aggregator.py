@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self
 
@@ -429,10 +430,8 @@ class TableAggregator(
         table = frame.table
         aggregation = Aggregation.from_estimator(self, len(table))
         k = aggregation.method.k
-        check_option("categories", self.categories, ("mode", "shares", "generalize"))
-        check_option("numbers", self.numbers, ("mean", "median", "interval"))
         check_weight_release(self, k)
-        self._check_intervals()
+        self._check_forms()
         roles = self._roles(table)
         weights = None if roles.weight is None else weights_of(table[roles.weight])
         if weights is not None and roles.keeps_weight:
@@ -507,7 +506,9 @@ class TableAggregator(
             self._sk_microagg_version = __version__
         return frame
 
-    def _check_intervals(self) -> None:
+    def _check_forms(self) -> None:
+        check_option("categories", self.categories, ("mode", "shares", "generalize"))
+        check_option("numbers", self.numbers, ("mean", "median", "interval"))
         check_option("intervals", self.intervals, ("overlapping", "disjoint"))
         is_generalized = self.numbers == "interval" and self.categories == "generalize"
         if self.intervals == "disjoint" and not is_generalized:
@@ -646,7 +647,10 @@ class TableAggregator(
         formatted : same type as `X`
             The table.
         """
-        frame = self._check_new(X)
+        check_is_fitted(self)
+        if not hasattr(self, "_encoder"):
+            check_has_cells(self)
+        frame = self._check_columns(X)
         with complete_model(self):
             columns = self._encoder.formatted(
                 frame.table[self._table_roles.quasi_identifiers], categories=self.categories
@@ -782,6 +786,17 @@ class TableAggregator(
         check_is_fitted(self)
         return joined_columns(self._released)
 
+    def _round(self) -> None:
+        roundings, released = {**self.rounding_}, {**self._released}
+        for column in self._encoder.columns:
+            finer_than = getattr(column, "finer_than", None)
+            if finer_than is not None and column.name in roundings:
+                cells = released[column.name].iloc[:, 0]
+                coarse, roundings[column.name] = copy(column), finer_than
+                coarse.rounding = finer_than
+                released[column.name] = coarse.released(coarse.numbers(cells), cells).to_frame()
+        self.rounding_, self._released = roundings, released
+
     def _points(self, table: DataFrame) -> Points:
         return self._encoder.points(table[self._table_roles.quasi_identifiers])
 
@@ -793,6 +808,10 @@ class TableAggregator(
     def _check_new(self, X: TableLike) -> Frame:
         check_is_fitted(self)
         check_has_cells(self)
+        return self._check_columns(X)
+
+    def _check_columns(self, X: TableLike) -> Frame:
+        """The columns of new rows, in the order of those in `fit`."""
         frame = Frame(X, self)
         names, dropped = {*frame.table.columns}, {*self._table_roles.dropped}
         # New rows need no columns that are not released, such as the number of a patient.

@@ -13,7 +13,14 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_microagg._microaggregator import FLOATS, MicroAggregator
-from sk_microagg._utils._estimator import BaseEstimator, GroupsReprMixin, all_or_nothing
+from sk_microagg._utils._estimator import (
+    BaseEstimator,
+    GroupsReprMixin,
+    ReleaseOnlyMixin,
+    all_or_nothing,
+    has_cells,
+    strip,
+)
 from sk_microagg._utils._sklearn_compat import available_if
 from sk_microagg._utils._tables import is_frame
 from sk_microagg._utils._typing import Array, Estimator, TableLike
@@ -170,7 +177,7 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
         if is_like_x and columns is None:
             _check_takes_missing(estimator, X)
 
-        _forget_labels(anonymizer)
+        _strip(anonymizer)
 
         with all_or_nothing(self):
             validate_data(self, X, skip_check_array=True)
@@ -300,11 +307,18 @@ class TrainOnRelease(GroupsReprMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _forget_labels(anonymizer: Estimator) -> None:
-    """Remove the group of each record, by which the release would follow, row by row."""
+def _strip(anonymizer: Estimator) -> None:
+    """Remove all but the release and what formats new rows: a model is shipped with it.
+
+    The group of each record is removed from any anonymizer: the release would follow, row by row.
+    """
     parts = anonymizer.get_params().values() if hasattr(anonymizer, "get_params") else ()
     for part in (anonymizer, *parts):
         getattr(part, "__dict__", {}).pop("labels_", None)
+        if isinstance(part, ReleaseOnlyMixin) and has_cells(part):
+            strip(part, keep=["_encoder"])
+            if hasattr(part, "_encoder"):
+                part._encoder = part._encoder.without_space()
 
 
 def _columns_by_name(release: Any, X: Any, anonymizer: Estimator) -> list[Any] | None:

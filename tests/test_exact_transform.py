@@ -136,7 +136,7 @@ def test_records_whose_squared_distances_are_nearly_the_smallest_floats(seed):
 @in_one_case("make", [MicroAggregator, partial(MicroAggregator, scaler=None), TableAggregator])
 def test_squares_that_vanish_are_refused(make, scale):
     X = scale * np.random.default_rng(0).normal(size=(60, 2))
-    with pytest.raises(ValueError, match=r"^Column 0 of X holds numbers that differ by .e-\d+, so"):
+    with pytest.raises(ValueError, match=r"^Column 0 of X holds numbers that differ so little"):
         make(5).fit(X)
     assert make(5).fit(0 * X).information_loss_ == 0
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from sk_microagg._explore._page_table import distributions
 from sk_microagg._utils._formatting import homogeneity_in_words
+from sk_microagg.files._columns import texts_of
 from sk_microagg.generalization._generalizer import releases_intervals
 from sk_microagg.metrics import closeness, diversity
 from sk_microagg.metrics._groups import homogeneity_of_both
@@ -28,7 +29,11 @@ def columns_before_and_after(
     hidden: Collection[str],
 ) -> list:
     """What is released of columns, and their values before and after, but of `hidden` ones."""
-    drawn = distributions(records, released, plan.known, hidden)
+    # Values with an order are drawn as they are written.
+    ordinals = [column for column in plan.known if column.kind == "ordinal"]
+    before = records.assign(**{c.name: texts_of(c.cells) for c in ordinals})
+    written = {c.name: texts_of(release.by_column[c.name][c.name]) for c in ordinals}
+    drawn = distributions(before, released.assign(**written), plan.known, hidden)
     drawn = dict(zip([column.name for column in plan.known], drawn, strict=True))
     return [
         {

@@ -21,11 +21,11 @@ from sk_microagg._utils._tables import (
     are_similar,
     text_of_day,
 )
-from sk_microagg.files._columns import Column, table_of, texts_of
+from sk_microagg.files._columns import Column, texts_of
 from sk_microagg.files._format import Format, cannot_read, suffix_of_input
 from sk_microagg.files._messages import Message, RequestError
 from sk_microagg.files._mistyped import hint_at_categories, hint_at_missing
-from sk_microagg.files._table import Table, read_table, written_cells
+from sk_microagg.files._table import Table, read_table
 from sk_microagg.metrics._attribute_inference import draw_records
 from sk_microagg.plotting._common import Bars, Note
 from sk_microagg.plotting._distributions import compare_columns
@@ -142,7 +142,8 @@ def _worded(hint: Message | None) -> Any:
 def _distribution(column: Column, rows: np.ndarray, hides_values: bool) -> Any:
     if column.kind == "empty":
         return {"type": "note", "text": column.how}
-    frame = pd.DataFrame({column.name: column.values[rows]})
+    values = texts_of(column.cells) if column.kind == "ordinal" else column.values
+    frame = pd.DataFrame({column.name: values[rows]})
     hidden = [column.name] if hides_values else []
     (drawn,) = distributions(frame, frame, [column], hidden=hidden)
     drawn.pop("after", None)
@@ -172,24 +173,12 @@ def distributions(
     hidden: Collection[str] = (),
 ) -> list:
     names = [column.name for column in columns]
-    shown, released = (_as_drawn(frame[names], columns) for frame in (before, after))
+    shown, released = before[names], after[names]
     are_categories = [
         number for number, column in enumerate(columns) if column.kind in ("category", "ordinal")
     ]
     compared = compare_columns(shown, released, names, categorical=are_categories, round_ends=True)
     return [_as_json(one, one.name in hidden) for one in compared]
-
-
-def _as_drawn(frame: pd.DataFrame, columns: list) -> pd.DataFrame:
-    """A table in which ordinals are written as in a release."""
-    frame = frame.copy()
-    for column in columns:
-        if column.kind == "ordinal":
-            cells = table_of(frame[[column.name]])[column.name]
-            if frame[column.name].dtype != "category":
-                cells = written_cells(cells, column, is_text=True)
-            frame[column.name] = texts_of(cells)
-    return frame
 
 
 def _as_json(drawn: Any, is_hidden: bool) -> dict:

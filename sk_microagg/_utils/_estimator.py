@@ -1,6 +1,6 @@
 """What estimators of the package have in common, and what a notebook shows of them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from copy import copy
 from hashlib import blake2b
@@ -131,20 +131,25 @@ class ReleaseOnlyMixin:
         """
         check_is_fitted(self)
         stripped = copy(self)
-        if not has_cells(self):
-            return stripped
-        stripped._round()
-        for name in NOT_OF_THE_RELEASE:
-            vars(stripped).pop(name, None)
-        for name in ("builder_", "refiner_"):  # A search leaves its trace of exact losses in them.
-            method = vars(stripped).pop(name, None)
-            if method is None or hasattr(method, "get_params"):
-                setattr(stripped, name, method if method is None else clone(method))
+        if has_cells(self):
+            stripped._round()
+            strip(stripped)
         return stripped
 
     def _round(self) -> None:
-        """Round the figures of a copy that is to be shared."""
-        vars(self)["information_loss_"] = rounded_up(vars(self)["information_loss_"])
+        """Round the means of a copy that is to be shared."""
+
+
+def strip(estimator: Any, keep: Collection[str] = ()) -> None:
+    """Remove what tells more than the release from a fitted copy, but for some attributes."""
+    for name in NOT_OF_THE_RELEASE:
+        if name not in keep:
+            vars(estimator).pop(name, None)
+    estimator.information_loss_ = rounded_up(estimator.information_loss_)
+    for name in ("builder_", "refiner_"):  # A search leaves its trace of exact losses in them.
+        method = vars(estimator).pop(name, None)
+        if method is None or hasattr(method, "get_params"):
+            setattr(estimator, name, method if method is None else clone(method))
 
 
 def has_cells(estimator: Any) -> bool:

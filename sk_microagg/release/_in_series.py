@@ -54,7 +54,7 @@ from sk_microagg.release._cautions import warn_of_columns
 from sk_microagg.release._checks import check_level, check_loss, check_report, check_targets
 from sk_microagg.release._demands import make_constraints, warnings_as_messages
 from sk_microagg.release._plan import Plan
-from sk_microagg.release._reporting import check_report_can_be_made, save_report
+from sk_microagg.release._reporting import check_report_can_be_made, save_paper
 from sk_microagg.release._request import ReleaseRequest
 from sk_microagg.release._series_facts import MadeRelease
 from sk_microagg.tables._frames import Frame
@@ -119,7 +119,7 @@ def _release(request: ReleaseRequest, progress: Any) -> dict:
     _write(release.rows, state, new_state, request, table, report)
     for each in reports:
         progress.show(f"writing {request.report}")
-        save_report(each, request)
+        save_paper(each, request.report, request)
     return facts
 
 

@@ -55,10 +55,10 @@ from sk_microagg.release._checks import (
 from sk_microagg.release._demands import warn_of_large_units, warnings_as_messages
 from sk_microagg.release._plan import Plan, ends_of_rows
 from sk_microagg.release._reporting import (
+    card_before_release,
     check_report_can_be_made,
     report_before_release,
-    save_report,
-    write_card,
+    save_paper,
 )
 from sk_microagg.release._request import ReleaseRequest
 from sk_microagg.release._summary import Fact, ReleaseSummary, describe, summarize
@@ -108,29 +108,31 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
     check_targets(request)  # Again, since a file may have been written in the meantime.
     cells = shuffled(release.cells) if request.shuffle else release.cells
     proven: list[tuple] = []
-    reports: list[Any] = []
+    papers: list[Any] = []
 
-    def report(draft: Path | None = None) -> None:
+    def make_papers(draft: Path | None = None) -> None:
+        """Make report and card before the release has its name: if one fails, there is none."""
         proven.append(_prove(estimator, records, request.certificate, progress))
         about = estimator, draft, proven[0][0], scenario
-        frames = frame_of(records), frame_of(released)
-        reports.append(report_before_release(plan, *frames, *about))
+        if request.report:
+            frames = frame_of(records), frame_of(released)
+            papers.append((report_before_release(plan, *frames, *about), request.report))
+        if request.card:
+            papers.append((card_before_release(plan, frame_of(released), *about), request.card))
 
-    if request.report and is_standard(request.output):
-        report()
+    has_papers = bool(request.report or request.card)
+    if has_papers and is_standard(request.output):
+        make_papers()
     readers = file_of_input(request.input)
-    commit = report if request.report else None
+    commit = make_papers if has_papers else None
     write_table(cells, request.output, format, plan.table.style, readers, commit)
-    for made in reports:
-        progress.show(f"writing {request.report}")
-        save_report(made, request)
+    for paper, path in papers:
+        progress.show(f"writing {path}")
+        save_paper(paper, path, request)
     [(certificate, is_complete)] = proven or [
         _prove(estimator, records, request.certificate, progress)
     ]
     interrupted += [] if is_complete else [PROOF_INTERRUPTED]
-    if request.card:
-        progress.show(f"writing {request.card}")
-        write_card(plan, frame_of(released), estimator, certificate, scenario)
     return summarize(
         estimator,
         roles,

@@ -14,7 +14,7 @@ import pandas as pd
 
 from sk_microagg._utils._tables import SIMILAR, check_report_extra
 from sk_microagg._utils._writing import TemporaryFolder
-from sk_microagg.files._format import cannot_write, file_of_input, is_standard, name_of_input
+from sk_microagg.files._format import cannot_write, file_of_input, name_of_input
 from sk_microagg.files._messages import (
     Option,
     RequestError,
@@ -108,41 +108,43 @@ def _under_its_name(draft: Path | None, output: str) -> Iterator[Path | None]:
         folder.remove()
 
 
-def save_report(report: Any, request: Any) -> None:
-    """Write a report to the file that a request names."""
+def save_paper(paper: Any, path: Any, request: Any) -> None:
+    """Write a report to the file that a request names, or a card."""
+    readers = {} if path == request.card else {"readers_of": file_of_input(request.input)}
     try:
-        report.save(str(request.report), readers_of=file_of_input(request.input))
+        paper.save(str(path), **readers)
     except OSError as error:
-        raise cannot_write(str(request.report), error) from error
+        raise cannot_write(str(path), error) from error
 
 
-def write_card(
-    plan: Plan, released: pd.DataFrame, estimator: Any, certificate: Any, scenario: Any
-) -> None:
-    """Write the card that a request asks for: of the release, the request and two figures."""
+def card_before_release(
+    plan: Plan,
+    released: pd.DataFrame,
+    estimator: Any,
+    draft: Path | None,
+    certificate: Any,
+    scenario: Any,
+) -> Any:
+    """Make the card that a request asks for: of the release, the request and two figures."""
     request, roles = plan.request, plan.roles
     from sk_microagg.report._card import make_card  # Few need it.
     from sk_microagg.report._columns import RoleNames
     from sk_microagg.report._facts import published_file
 
-    output = None if is_standard(request.output) else request.output
-    card = make_card(
-        estimator,
-        released[[column.name for column in plan.known]],
-        RoleNames(
-            unchanged=list(roles.unchanged),
-            dropped=list(roles.dropped),
-            sensitive=list(roles.sensitive),
-            strata=list(roles.strata),
-            weight=[] if roles.weight is None else [roles.weight],
-            unit=[] if roles.unit is None else [roles.unit],
-        ),
-        loss_of_release(estimator),
-        None if certificate is None else certificate.gap,
-        reasons={} if scenario is None else scenario.reasons,
-        published=published_file({"file": output, "shuffled": request.shuffle}),
-    )
-    try:
-        card.save(str(request.card))
-    except OSError as error:
-        raise cannot_write(str(request.card), error) from error
+    with _under_its_name(draft, request.output) as file:
+        return make_card(
+            estimator,
+            released[[column.name for column in plan.known]],
+            RoleNames(
+                unchanged=list(roles.unchanged),
+                dropped=list(roles.dropped),
+                sensitive=list(roles.sensitive),
+                strata=list(roles.strata),
+                weight=[] if roles.weight is None else [roles.weight],
+                unit=[] if roles.unit is None else [roles.unit],
+            ),
+            loss_of_release(estimator),
+            None if certificate is None else certificate.gap,
+            reasons={} if scenario is None else scenario.reasons,
+            published=published_file({"file": file, "shuffled": request.shuffle}),
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, Literal, Self
 
 from sk_microagg._model._points import Points
@@ -122,6 +123,12 @@ class TableEncoder:
     def _fit(self, coding: TableCoding, numbers: Floats, weights: Any, units: Any) -> None:
         self.k, self.columns = coding.k, coding.columns
         self.coordinates = coding.fit_space(numbers, weights, units)
+
+    def without_space(self) -> Self:
+        """A copy that formats records, and knows nothing of their points."""
+        encoder = copy(self)
+        del encoder.coordinates
+        return encoder
 
     def points(self, table: DataFrame) -> Points:
         """The points of records.

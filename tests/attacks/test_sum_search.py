@@ -1,5 +1,6 @@
 """An attacker who knows nobody computes the values of a group from its mean, if that has digits."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -7,8 +8,9 @@ import pandas as pd
 import pytest
 from attacks.sum_search import share_guessed, steps_of
 from marks import in_one_case
+from sklearn.linear_model import LogisticRegression
 
-from sk_microagg import MicroAggregator, ReleaseSeries, TableAggregator
+from sk_microagg import MicroAggregator, ReleaseSeries, TableAggregator, TrainOnRelease
 
 TRANSFORMED = {
     "logarithm of age": (lambda rng, n: rng.integers(18, 91, n), np.log),
@@ -151,6 +153,35 @@ def test_a_model_has_exact_means_and_its_release_does_not():
         share = share_guessed(possible, original, release, steps, labels, 5)
         assert (share > 0.5) is is_guessed
         assert is_guessed or share <= 0.05
+
+
+@in_one_case("decimals", [None, 6])
+def test_a_table_without_cells_has_rounded_means_whatever_it_released(decimals):
+    table, possible = draw("logarithm of age")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Means of")
+        model = TableAggregator(5, decimals=decimals).fit(table)
+    shared = model.release_only()
+    original, labels = table[["x"]].to_numpy(), model.labels_
+    for holder, is_guessed in ((model, True), (shared, False)):
+        release = holder.centroids_[["x"]].to_numpy()[labels]
+        steps = steps_of([holder.rounding_["x"]])
+        share = share_guessed(possible, original, release, steps, labels, 5)
+        assert (share > 0.5) is is_guessed
+        assert is_guessed or share <= 0.05
+
+
+def test_a_model_is_shipped_with_the_means_that_it_released():
+    table, _ = draw("logarithm of age")
+    target = table["y"] > 0
+    model = TrainOnRelease(LogisticRegression(), TableAggregator(5)).fit(table, target)
+    held = pickle.dumps(model)
+    exact = TableAggregator(5).fit(table)
+    means = np.bincount(exact.labels_, table["x"]) / exact.group_sizes_
+    # The space of coordinates would give them back.
+    scaled = exact._cells.centroids[:, 0]
+    for figures in (means, np.asarray(scaled, dtype=np.float64)):
+        assert not any(np.float64(figure).tobytes() in held for figure in figures)
 
 
 def test_on_dask_means_are_as_coarse():

@@ -128,7 +128,7 @@ def report_on(table, folder, **roles):
 def test_no_green_mark_where_a_column_doubles_the_risk(tmp_path):
     text = report_on(grouped(), tmp_path, drop="person")
     assert "✓" not in text
-    expected = ["40.0%", "by the anonymized columns alone: 20.0%"]
+    expected = ["40.0%", "if the row is known; by the anonymized columns alone: 20.0%"]
     assert Reader(text).row("Expected re-identifications") == expected
     text = report_on(grouped().assign(sex="f"), tmp_path, drop="person")
     assert "✓" in text

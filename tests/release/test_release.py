@@ -16,7 +16,7 @@ from marks import exact_means
 
 from sk_microagg import KAIM, MicroAggregator, TableAggregator
 from sk_microagg.privacy import LDiversity
-from sk_microagg.release import RequestError, _release
+from sk_microagg.release import RequestError, _release, release_file
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 
@@ -492,3 +492,15 @@ def test_a_folder_in_memory(release, refused, tmp_path, level):
     assert len(pd.read_csv(tmp_path / "out.csv")) == 30
     # The release would be a part of the table.
     assert refused(folder, folder / "out.parquet", k=5).code == "inside"
+
+
+def test_a_card_that_fails_leaves_no_release(write, tmp_path, monkeypatch):
+    path = write("t.csv", "\n".join(["x,y", *(f"{i},{i % 3}" for i in range(30)), ""]))
+
+    def fail(*arguments, **settings):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sk_microagg.report._card.make_card", fail)
+    with pytest.raises(RequestError, match="No space left"):
+        release_file(path, tmp_path / "o.csv", k=3, card=tmp_path / "c.html")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["t.csv"]
