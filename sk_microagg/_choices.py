@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+# The largest weight of a column: beyond it, rounding would hide all other columns.
+LARGEST_WEIGHT = 1e12
+
 # What `sk-microagg methods` prints: the first paragraphs of docstrings.
 BUILDERS = {
     "mdav": "Maximum distance to average vector (MDAV): pairs of groups at opposite ends.",
@@ -161,7 +164,7 @@ FRONTS = {
                 ("distinct", "entropy", "recursive"),
                 "entropy: values as hard to predict as L equally frequent ones; recursive: the "
                 "most frequent value occurs less than C times as often as all but the L - 1 most "
-                "frequent ones together. Default: %(default)s",
+                "frequent ones together. Default: distinct",
                 "distinct",
             ),
             ConstraintOption("c", "c", "positive", "for --l-kind recursive"),

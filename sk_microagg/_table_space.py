@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sk_microagg._choices import LARGEST_WEIGHT
 from sk_microagg._model._points import SparsePoints
 from sk_microagg._table_roles import as_names, check_decimals, check_one_role
 from sk_microagg._utils._target_scaler import target_weights
@@ -17,9 +18,6 @@ from sk_microagg.tables._coding import TableCoding, find_treatments, survey_tabl
 from sk_microagg.tables._columns import Treatment
 from sk_microagg.tables._dates import UNITS_OF_DATES
 from sk_microagg.tables._hierarchy import TreeHierarchy
-
-# Beyond this, rounding would hide all other columns.
-LARGEST_WEIGHT = 1e12
 
 
 def encode_table(

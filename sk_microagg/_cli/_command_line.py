@@ -28,7 +28,7 @@ SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$|^--$')
 
 OF_ONE_VALUE = "method", "release", "intervals", "categories", "builder", "refiner", "time_limit"
 OF_ONE_VALUE += "weight_release", "certificate", "series", "hold", "leavers", "values", "spare"
-OF_ONE_VALUE += "report", "card", "hierarchies", "encoding", "sheet"
+OF_ONE_VALUE += "max_loss", "report", "card", "hierarchies", "encoding", "sheet"
 
 
 def command_line(request: ReleaseRequest, names: Sequence[str] = (), *, hides: bool = False) -> str:

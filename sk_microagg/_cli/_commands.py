@@ -20,17 +20,17 @@ def anonymize(options: Namespace) -> None:
     from sk_microagg._cli._typed_request import TypedRequest
     from sk_microagg.release import release_file
 
-    if options.certificate is not None and options.quiet and not options.report:
-        text = "{certificate} with {quiet} needs {report}, since it would not be shown otherwise."
-        facts = {"certificate": Option("certificate", options.certificate)}
-        facts |= {name: Option(name) for name in ("quiet", "report")}
-        raise RequestError("needs", text, **facts)
     reader = None
-    if options.earlier:
+    if "earlier" in options:
         from sk_microagg._cli._risk import read_earlier
 
         reader = read_earlier
     request = TypedRequest.from_options(options, reader)
+    if request.certificate is not None and options.quiet and not request.report:
+        text = "{certificate} with {quiet} needs {report}, since it would not be shown otherwise."
+        facts = {"certificate": Option("certificate", request.certificate)}
+        facts |= {name: Option(name) for name in ("quiet", "report")}
+        raise RequestError("needs", text, **facts)
     with CommandProgress(not options.quiet and not options.json, options.json) as progress:
         summary = release_file(request, progress=progress)
     if options.quiet:
@@ -38,7 +38,7 @@ def anonymize(options: Namespace) -> None:
             print(f"{WARNING}{what}", file=sys.stderr)
         return
     # The table is alone on standard output.
-    file = sys.stderr if options.output == "-" else sys.stdout
+    file = sys.stderr if request.output == "-" else sys.stdout
     if options.json:
         print_as_json(summary, file)
     else:

@@ -1,30 +1,41 @@
 """The arguments of the commands."""
 
 import argparse
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
 from typing import Any, NoReturn
 
-from sk_microagg._choices import BUILDERS, FRONTS, REFINERS
-from sk_microagg._cli._arguments import Once, encoding, mark, number, separator, texts
+from sk_microagg._choices import FRONTS
+from sk_microagg._cli._arguments import Once, number, text_of_kind, texts
+from sk_microagg._cli._voice import SHELL
 from sk_microagg._utils._formatting import printable
+from sk_microagg.files._messages import Option
+from sk_microagg.files._settings import GROUPS, SETTINGS
+from sk_microagg.files._values import NUMBERS, TEXTS
 
 WRONG_USAGE = 2
 
-FILES = """\
-files:
-  Tables are CSV (.csv, .tsv, also .gz; with a header), Excel (.xlsx) or Parquet (.parquet), by the
-  suffix. A pipe, /dev/stdin or - is CSV; with OUT -, the summary goes to stderr.
-  In CSV files, a column holds numbers if all its known cells do, maybe with the same symbol, as %
-  or $; but codes if one of them has a leading zero, as zip codes have, or is too long for a
-  measurement. It holds dates if all are ISO dates. Missing values are: empty cells, NA, N/A, n/a,
-  NaN, nan, null, NULL, ? and *, and what --na names. If most cells are numbers or dates, but not
-  all, that is an error, until --na, --decimal, --thousands, --categorical or --date settles it.
+WIDTH = 80
 
-columns:
-  Options that name columns may be repeated, and take names separated by commas. A name that
-  contains a comma has an option of its own, as in --drop 'income, yearly', or in double quotes; an
-  empty one is --drop ''. Spaces around names do not matter.
+FILES = """\
+Tables are CSV (.csv, .tsv, also .gz; with a header), Excel (.xlsx) or Parquet (.parquet), by the
+suffix. A pipe, /dev/stdin or - is CSV; with OUT -, the summary goes to stderr.
+
+In CSV files, a column holds numbers if all its known cells do, maybe with the same symbol, as % or
+$; but codes if one of them has a leading zero, as zip codes have, or is too long for a measurement.
+It holds dates if all are ISO dates. Missing values are: empty cells, NA, N/A, n/a, NaN, nan, null,
+NULL, ? and *, and what --na names. If most cells are numbers or dates, but not all, that is an
+error, until --na, --decimal, --thousands, --categorical or --date settles it.
+"""
+
+NAMES = """\
+Options that name columns may be repeated, and take names separated by commas. A name that contains
+a comma has an option of its own, as in --drop 'income, yearly', or in double quotes; an empty one
+is --drop ''. Spaces around names do not matter.
 """
 
 ANONYMIZE = """\
@@ -61,18 +72,50 @@ Anonymize a made-up table of 300 patients and show the result; or, with --write,
 a file, to try the other commands on.
 """
 
-KINDS = {
-    "categorical": "columns of categories, whatever they look like",
-    "ordinal": "columns of values in an order: that of numbers, or as in 'size=small<medium<large'",
-    "date": "columns of dates in a common format, or in a given one, as in 'born=%%d/%%m/%%Y'",
-    "number": "columns of numbers, even if some have leading zeros",
-}
+FILES_OF = {"anonymize": "IN OUT", "explore": "IN", "risk": "ORIGINAL RELEASE"}
+
+OF_FORMAT = [name for name, one in SETTINGS.items() if one.group == "format"]
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Paragraphs, and at most 80 characters in a line."""
+
+    def __init__(self, prog: str, **settings: Any):
+        columns = shutil.get_terminal_size().columns
+        super().__init__(prog, width=max(40, min(columns, WIDTH) - 2), **settings)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = [" ".join(each.split()) for each in text.strip().split("\n\n")]
+        settings: dict[str, Any] = {"initial_indent": indent, "subsequent_indent": indent}
+        settings |= {"break_on_hyphens": False}
+        return "\n\n".join(textwrap.fill(each, width, **settings) for each in paragraphs)
+
+
+class HelpOnAll(argparse.Action):
+    """Print the help on all options, and exit."""
+
+    def __init__(self, option_strings: list[str], dest: str, **settings: Any):
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **settings)
+
+    def __call__(self, parser: Any, *given: Any) -> None:
+        sys.stdout.write(parser.help_on_all())
+        parser.exit()
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser with short messages, which escape control characters and suggest options."""
+    """A parser with short messages, which escape control characters and suggest options.
 
-    about_help = "shows all options"
+    Its options stand in the groups of their settings. The parser of a command that `takes_request`
+    leaves out values that are not given; its help explains common options, and names the others.
+    """
+
+    about_help = "shows its options"
+    takes_request = False
+
+    def __init__(self, **settings: Any):
+        super().__init__(formatter_class=HelpFormatter, allow_abbrev=False, **settings)
+        self._groups: dict[str, Any] = {}
+        self._common: list[argparse.Action] = []
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments: --"):
@@ -80,39 +123,116 @@ class Parser(argparse.ArgumentParser):
             near = get_close_matches(unknown, self._options_of_commands(), n=1)
             is_new = near and near[0] != unknown  # It may be an option of another command.
             message += f" (did you mean {near[0]}?)" if is_new else ""
-        # The usage has one line for each few options, and would hide the message.
+        # The usage would hide the message.
         hint = f"{self.prog} --help {self.about_help}."
         self.exit(WRONG_USAGE, f"{self.prog}: error: {printable(message)}\n{hint}\n")
 
-    def option(self, usage: str, help: str, **settings: Any) -> None:
-        """Add an option, given with the name of its value, as in "--report FILE"."""
-        name, _, metavar = usage.partition(" ")
-        self.add_argument(name, metavar=metavar or None, help=help, **settings)
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, where a request may name the files that otherwise must be given."""
+        if not self.takes_request:
+            return super().parse_known_args(args, namespace)
+        is_asked = any(each.partition("=")[0] == "--request" for each in args)
+        files = self._positionals._group_actions
+        for file in files:
+            file.required, file.nargs = not is_asked, "?" if is_asked else None
+            file.default = argparse.SUPPRESS
+        options, others = super().parse_known_args(args, namespace)
+        for file in files:
+            # An option between two files ends the first search for them.
+            is_missing = getattr(options, file.dest, None) is None
+            if is_asked and is_missing and others and not others[0].startswith("-"):
+                setattr(options, file.dest, others.pop(0))
+        return options, others
 
-    def number(self, usage: str, kind: str, help: str, **settings: Any) -> None:
-        self.option(usage, help, type=number(kind), **settings)
+    def settings(self, names: Iterable[str], **helps: str) -> None:
+        """Add the options of settings, some with another help."""
+        for name in names:
+            self.setting(name, helps.get(name))
 
-    def listed(self, usage: str, help: str, action: str = "append", **settings: Any) -> None:
-        self.option(usage, help, action=action, default=[], **settings)
-
-    def column(self, name: str, help: str) -> None:
-        self.option(f"{name} COLUMN", help, action=Once)
-
-    def columns(self, name: str, help: str) -> None:
-        self.listed(f"{name} A,B", help)
-
-    def choice(self, name: str, choices: list[str], help: str) -> None:
-        """Add a choice, of which the first is the default."""
-        self.add_argument(name, choices=choices, default=choices[0], help=help)
-
-    def flag(self, name: str, help: str, **settings: Any) -> None:
-        self.add_argument(name, action="store_true", help=help, **settings)
-
-    def earlier(self, help: str) -> None:
-        pair = ("ORIGINAL", "RELEASE")
-        self.add_argument(
-            "--earlier", nargs=2, action="append", default=[], metavar=pair, help=help
+    def setting(self, name: str, help: str | None = None) -> None:
+        """Add the option of a setting; some have other words in other commands."""
+        described = SETTINGS[name]
+        if name == "header":
+            return self._add_header(described.help)
+        if described.kind == "constraints":
+            return self._add_constraints()
+        usual = list(described.default) if described.default == () else described.default
+        options = ["-q"] if name == "quasi_identifiers" else []
+        settings: dict[str, Any] = {
+            "dest": name,
+            "help": (help or described.help).replace("%", "%%"),
+            "default": argparse.SUPPRESS if self.takes_request else usual,
+            "metavar": described.usage or None,
+            **_how(described.kind),
+        }
+        if settings.get("action") == "store_true":
+            del settings["metavar"]
+        action = self.group(described.group).add_argument(
+            *options, SHELL.option(Option(name)), **settings
         )
+        if described.is_common:
+            self._common.append(action)
+        return None
+
+    def group(self, name: str) -> Any:
+        if name not in self._groups:
+            self._groups[name] = self.add_argument_group(GROUPS[name])
+        return self._groups[name]
+
+    def _add_constraints(self) -> None:
+        for front in FRONTS.values():
+            for option in front.options:
+                usual = argparse.SUPPRESS if self.takes_request else option.default
+                is_number = isinstance(option.kind, str)
+                action = self.group("protection").add_argument(
+                    f"--{option.name.replace('_', '-')}",
+                    help=option.help.replace("%(default)s", str(option.default)),
+                    default=usual,
+                    metavar=option.name[0].upper() if is_number else None,
+                    **_how(option.kind),
+                )
+                if option.name in ("l", "t"):
+                    self._common.append(action)
+
+    def _add_header(self, help: str) -> None:
+        header = self.group("format").add_mutually_exclusive_group()
+        settings = {"action": "store_const", "dest": "header"}
+        settings["default"] = (
+            argparse.SUPPRESS if self.takes_request else SETTINGS["header"].default
+        )
+        header.add_argument("--header", const="given", help=help, **settings)
+        none = "CSV files have no header: columns are named c1, c2, ..."
+        header.add_argument("--no-header", const="none", help=none, **settings)
+
+    def flag(self, name: str, help: str) -> None:
+        self.add_argument(name, action="store_true", help=help)
+
+    def about_tables(self) -> None:
+        """Explain files, and names of columns."""
+        self.add_argument_group("files", FILES)
+        self.add_argument_group("names of columns", NAMES)
+
+    def help_on_all(self) -> str:
+        return super().format_help()
+
+    def format_help(self) -> str:
+        """The whole help, or if it is short, that of common options with the names of others."""
+        if not self.takes_request:
+            return self.help_on_all()
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        formatter.start_section("common options")
+        general = [*self._positionals._group_actions, *self._optionals._group_actions]
+        formatter.add_arguments([*general, *self._common])
+        formatter.end_section()
+        formatter.start_section("other options, which --help-all explains")
+        for group in self._groups.values():
+            others = [each for each in group._group_actions if each not in self._common]
+            names = ", ".join(each.option_strings[-1] for each in others)
+            formatter.add_text(f"{group.title}: {names}" if names else None)
+        formatter.end_section()
+        return formatter.format_help()
 
     def _options_of_commands(self) -> list:
         return [
@@ -124,6 +244,28 @@ class Parser(argparse.ArgumentParser):
         ]
 
 
+def _how(kind: str | Sequence[str]) -> dict[str, Any]:
+    """How argparse takes the value of a setting."""
+    if not isinstance(kind, str):
+        return {"choices": kind}
+    if kind in ("columns", "orders", "patterns", "weights", "decimals", "formulas"):
+        return {"action": "append"}
+    if kind in _BY_KIND:
+        return _BY_KIND[kind]
+    if kind in NUMBERS:
+        return {"type": number(kind)}
+    return {"type": text_of_kind(kind)} if kind in TEXTS else {}
+
+
+_BY_KIND: dict[str, dict[str, Any]] = {
+    "column": {"action": Once},
+    "scenario": {"action": Once},
+    "texts": {"action": "extend", "type": texts},
+    "flag": {"action": "store_true"},
+    "pairs": {"action": "append", "nargs": 2, "metavar": ("ORIGINAL", "RELEASE")},
+}
+
+
 def make_parser() -> Any:
     """The parser of the command line; `run` of its result has the module and name of a command."""
     parser = Parser(
@@ -131,159 +273,42 @@ def make_parser() -> Any:
         description="Make tables k-anonymous with little information loss.",
         epilog="Exit codes: 0 success; 1 bad input, explained on stderr; "
         "2 wrong usage; 130 interrupted.",
-        allow_abbrev=False,
     )
     parser.about_help = f"shows the commands, and {parser.prog} COMMAND --help their options"
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('sk-microagg')}")
     commands = parser.add_subparsers(title="commands", required=True)
-    _add_anonymize(_command(commands, "anonymize", "make a table k-anonymous", ANONYMIZE, FILES))
-    _add_explore(_command(commands, "explore", "choose on a local web page", EXPLORE, FILES))
-    _add_risk(_command(commands, "risk", "compare a release with the original", RISK, FILES))
+    _add_anonymize(_command(commands, "anonymize", "make a table k-anonymous", ANONYMIZE, "table"))
+    _add_explore(_command(commands, "explore", "choose on a local web page", EXPLORE, "table"))
+    _add_risk(_command(commands, "risk", "compare a release with the original", RISK, "table"))
     _command(commands, "methods", "list builders and refiners")
     _add_demo(_command(commands, "demo", "show the package at work without a file", DEMO))
     return parser
 
 
 def _command(
-    commands: Any, name: str, help: str, description: str | None = None, epilog: str | None = None
+    commands: Any, name: str, help: str, description: str | None = None, needs: str | None = None
 ) -> Any:
-    parser = commands.add_parser(
-        name,
-        help=help,
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    usage = None if needs is None else f"%(prog)s [options] {FILES_OF[name]}"
+    parser = commands.add_parser(name, help=help, description=description, usage=usage)
+    parser.takes_request = name == "anonymize"
     module = {"explore": "_explore._command", "risk": "_cli._risk"}.get(name, "_cli._commands")
     run = (f"sk_microagg.{module}", name)
-    parser.set_defaults(run=run, needs_tables=epilog is FILES)
+    parser.set_defaults(run=run, needs_tables=needs is not None)
     return parser
 
 
 def _add_anonymize(parser: Parser) -> None:
-    parser.add_argument("input", metavar="IN", help="the table; - for standard input")
+    for name in ("input", "output"):
+        parser.add_argument(name, metavar=SETTINGS[name].usage, help=SETTINGS[name].help)
+    parser.add_argument("--help-all", action=HelpOnAll, help="show the help on all options")
     parser.add_argument(
-        "output", metavar="OUT", help="where to write the release; - for standard output"
+        "--request",
+        metavar="FILE",
+        help="a TOML file with the settings of a release, and maybe IN and OUT, as k = 5 or "
+        "quasi_identifiers = ['age']; options of the command line override it",
     )
-    parser.number("-k K", "at_least_1", "default: %(default)s", default=5)
-    _add_quasi_identifiers(
-        parser,
-        "columns to anonymize together; default: all that --drop, --sensitive, --unit and --strata "
-        "do not name",
-    )
-    parser.columns("--drop", "columns to leave out of OUT")
-    _add_kinds(parser)
-    _add_release(parser)
-    _add_roles(parser)
-    _add_constraints(parser)
-    _add_series(parser)
-    _add_method(parser)
-    parser.number("--seed N", "seed", "default: %(default)s", default=0, dest="random_state")
-    _add_jobs(parser)
-    _add_hierarchies(parser)
-    parser.choice(
-        "--engine",
-        ["memory", "dask"],
-        "dask: for Parquet files and folders larger than memory; OUT is a new folder. "
-        "Default: %(default)s",
-    )
-    _add_format(parser)
-    _add_output(parser)
-
-
-def _add_hierarchies(parser: Parser) -> None:
-    parser.option(
-        "--hierarchies FOLDER",
-        "hierarchies of categories, of which those with a low common node are near; such nodes are "
-        "released with --categories generalize, --release generalized and --method kaim: files "
-        "COLUMN.csv without a header; each row has a value and its ancestors up to the root, "
-        "separated by semicolons, as ARX writes them",
-    )
-
-
-def _add_explore(parser: Parser) -> None:
-    parser.add_argument("input", metavar="IN", help="the table, a file")
-    parser.flag("--no-browser", "print the address, and open no browser")
-    parser.flag("--no-preview", "do not show the first rows of the table")
-    _add_hierarchies(parser)
-    _add_jobs(parser)
-    _add_format(parser)
-
-
-def _add_method(parser: Parser) -> None:
-    parser.choice(
-        "--method",
-        ["aggregate", "kaim"],
-        "aggregate: averages and most frequent values; kaim: what the rows of a group have in "
-        "common, as intervals, nodes of hierarchies and *. Default: %(default)s",
-    )
-    parser.choice(
-        "--release",
-        ["averages", "generalized"],
-        "what the groups of --method aggregate are released as: averages and most frequent "
-        "values, or intervals and what categories have in common. Default: %(default)s",
-    )
-    parser.choice(
-        "--intervals",
-        ["overlapping", "disjoint"],
-        "whether the intervals of --release generalized may overlap: those of groups of "
-        "similar rows do; disjoint ones can be counted, but lose more, since each value is "
-        "recoded in the same way wherever it occurs. Default: %(default)s",
-    )
-    parser.option("--builder", "how groups are formed; default: mdav", choices=BUILDERS)
-    parser.option(
-        "--refiner",
-        "how groups are improved; default: auto, or local_search with --method kaim",
-        choices=REFINERS,
-    )
-    parser.number(
-        "--time-limit SECONDS",
-        "positive",
-        "time to search for better groups, by the annealing or iterated_local_search that "
-        "--refiner names; default: recombination, or iterated_local_search with --method kaim. "
-        "Ctrl-C ends the search earlier, with the best groups found so far",
-    )
-    parser.number(
-        "--certificate SECONDS",
-        "positive",
-        "time to prove an upper bound on how far the information loss is above the optimum. "
-        "Ctrl-C ends it earlier",
-    )
-
-
-def _add_output(parser: Parser) -> None:
-    parser.option(
-        "--report FILE",
-        "also write a report on the release, an .html file, or its figures as .json: confidential, "
-        "with exact figures of the original",
-    )
-    parser.option(
-        "--card FILE",
-        "also write the release card, an .html, .md or .json file: one page to publish with OUT",
-    )
-    parser.option(
-        "--scenario FILE",
-        "a .toml or .json file that says who gets the release and which risk is acceptable, "
-        "for the report: recipient, release_model, threshold, justification, reasons, "
-        "reviewed_by, review_date",
-        action=Once,
-    )
-    parser.listed(
-        "--analysis FORMULA",
-        "a regression that the report has before and after, as 'income ~ age + C(sex)', in the "
-        "words of statsmodels; may be repeated",
-    )
-    parser.earlier(
-        "an earlier release of the same people, with its original: summary and report say whether "
-        "at least K people, as --unit names them, share their rows of all releases; may be repeated"
-    )
-    parser.flag(
-        "--shuffle",
-        "write the rows in random order, which --seed does not determine; default: as in IN",
-    )
-    parser.flag("--force", "overwrite files that exist", dest="overwrite")
-    summary = parser.add_mutually_exclusive_group()
+    parser.settings(name for name in SETTINGS if name not in ("input", "output"))
+    summary = parser.group("output").add_mutually_exclusive_group()
     summary.add_argument("--quiet", action="store_true", help="print warnings and errors only")
     summary.add_argument(
         "--json",
@@ -291,93 +316,15 @@ def _add_output(parser: Parser) -> None:
         help="print the summary as JSON, one object per line: one for each column, then one for "
         "the release; warnings likewise, on stderr",
     )
+    parser.about_tables()
 
 
-def _add_series(parser: Parser) -> None:
-    parser.option(
-        "--series FILE",
-        "the state of a series of releases: people, as --unit names them, keep the groups of "
-        "earlier releases, so that all together are k-anonymous. OUT is in random order. The state "
-        "and its secret FILE.key are as confidential as IN",
-    )
-    parser.flag(
-        "--series-begin", "make the first release of a series, and with it the state of --series"
-    )
-    parser.number(
-        "--hold SHARE",
-        "share_below_1",
-        "share of the newcomers of a series that may wait for better company; default: 0",
-        default=0.0,
-    )
-    parser.choice(
-        "--leavers",
-        ["freeze_group", "keep", "withdraw_group"],
-        "the last rows of people of a series who are no longer in IN stay, until all of their "
-        "group have left. freeze_group: where fewer than K members can follow IN, all rows of the "
-        "group stay as they are; keep: those of the others follow IN, so that fewer than K may "
-        "change; withdraw_group: the group leaves the series for good. Default: %(default)s",
-    )
-    parser.choice(
-        "--values",
-        ["today", "first"],
-        "what a series releases in columns that are not anonymized: the rows of IN, where changes "
-        "show, or those with which people were first released. Default: %(default)s",
-    )
-    parser.number(
-        "--spare N",
-        "at_least_0",
-        "how many members new groups of a series have beyond K, so that some can leave before the "
-        "others freeze; default: 0",
-        default=0,
-    )
-    parser.listed(
-        "--erase ID,ID",
-        "people who must be in no release of a series from now on: their groups are withdrawn",
-        "extend",
-        type=texts,
-    )
-
-
-def _add_roles(parser: Parser) -> None:
-    parser.columns(
-        "--sensitive",
-        "columns that --l and --t are about, such as a diagnosis; they are released "
-        "unchanged, and intruders are assumed not to know them",
-    )
-    parser.column(
-        "--unit",
-        "to whom a row belongs, if people have several: each group has rows of at least K "
-        "different people. The column is left out of OUT",
-    )
-    parser.columns(
-        "--strata",
-        "columns such as the region, released unchanged: no group mixes rows of different "
-        "strata, so that even together with these columns, every combination of the anonymized "
-        "columns occurs at least K times",
-    )
-    parser.column(
-        "--weight",
-        "sampling weights: means are weighted, so that with the weights, totals of means are "
-        "those of the table, except for rounding",
-    )
-    parser.choice(
-        "--weight-release",
-        ["keep", "mean"],
-        "keep: weights are released as they are, and weighted totals of unchanged columns are "
-        "exact; mean: for weights that identify people, as the mean of the group, which changes "
-        "the totals of unchanged columns: the summary says how much. Default: %(default)s",
-    )
-
-
-def _add_constraints(parser: Parser) -> None:
-    for front in FRONTS.values():
-        for option in front.options:
-            usage, settings = f"--{option.name.replace('_', '-')}", {"default": option.default}
-            if isinstance(option.kind, str):
-                value = option.name[0].upper()
-                parser.number(f"{usage} {value}", option.kind, option.help, **settings)
-            else:
-                parser.option(usage, option.help, choices=option.kind, **settings)
+def _add_explore(parser: Parser) -> None:
+    parser.add_argument("input", metavar="IN", help="the table, a file")
+    parser.flag("--no-browser", "print the address, and open no browser")
+    parser.flag("--no-preview", "do not show the first rows of the table")
+    parser.settings(["hierarchies", "n_jobs", *OF_FORMAT])
+    parser.about_tables()
 
 
 def _add_risk(parser: Parser) -> None:
@@ -385,119 +332,32 @@ def _add_risk(parser: Parser) -> None:
     parser.add_argument(
         "release", metavar="RELEASE", help="the table after, with the rows in the same order"
     )
-    _add_quasi_identifiers(
-        parser, "columns to compare; default: all that are in both and not named by other options"
-    )
-    parser.columns(
-        "--sensitive",
-        "columns such as a diagnosis, taken from RELEASE if they are there: print their "
+    parser.settings(
+        ["quasi_identifiers", "sensitive", "weight", "unit", "earlier"],
+        quasi_identifiers="columns to compare; default: all that are in both and not named by "
+        "other options",
+        sensitive="columns such as a diagnosis, taken from RELEASE if they are there: print their "
         "homogeneity, diversity and closeness",
-    )
-    parser.column(
-        "--weight", "sampling weights, taken from RELEASE if they are there: print population risks"
-    )
-    parser.columns(
-        "--amounts",
-        "columns of ORIGINAL such as sales, compared or not: print how much of the sum of a class "
-        "one contributor has, and how well the largest value can be estimated",
-    )
-    parser.column(
-        "--unit",
-        "to whom a row belongs, if people have several; taken from RELEASE if it is there: "
+        weight="sampling weights, taken from RELEASE if they are there: print population risks",
+        unit="to whom a row belongs, if people have several; taken from RELEASE if it is there: "
         "print the smallest number of people who share a row, and the largest share of one of "
         "them; risk is then that of people",
+        earlier="an earlier release of the same people, with its original: print the smallest "
+        "number of people, as --unit names them, who share their rows of all releases. It may be "
+        "repeated",
     )
-    parser.earlier(
-        "an earlier release of the same people, with its original: print the smallest number "
-        "of people, as --unit names them, who share their rows of all releases. It may be repeated"
+    parser.group("columns").add_argument(
+        "--amounts",
+        metavar="A,B",
+        action="append",
+        default=[],
+        help="columns of ORIGINAL such as sales, compared or not: print how much of the sum of a "
+        "class one contributor has, and how well the largest value can be estimated",
     )
-    _add_kinds(parser)
-    _add_jobs(parser)
-    _add_format(parser)
-
-
-def _add_quasi_identifiers(parser: Parser, help: str) -> None:
-    parser.add_argument("-q", "--quasi-identifiers", action="append", metavar="A,B", help=help)
-
-
-def _add_jobs(parser: Parser) -> None:
-    parser.number(
-        "--jobs N", "jobs", "threads; default: one per processor", default=-1, dest="n_jobs"
-    )
+    parser.settings(["categorical", "number", "ordinal", "date", "n_jobs", *OF_FORMAT])
+    parser.about_tables()
 
 
 def _add_demo(parser: Parser) -> None:
-    parser.option("--write CSV", "write a made-up table to this new file")
+    parser.add_argument("--write", metavar="CSV", help="write a made-up table to this new file")
     parser.flag("--force", "overwrite a file that exists")
-
-
-def _add_format(parser: Parser) -> None:
-    parser.listed(
-        "--na TEXT,COLUMN=TEXT",
-        "more texts that mean that a value is missing, in all columns or in one",
-        "extend",
-        type=texts,
-    )
-    parser.option("--decimal MARK", "decimal mark; default: a point", type=mark, default=".")
-    parser.option(
-        "--thousands MARK",
-        "what separates groups of three digits, as a comma in 1,200; default: nothing",
-        type=mark,
-    )
-    parser.option(
-        "--encoding",
-        "encoding of CSV files, such as latin-1; default: %(default)s",
-        type=encoding,
-        default="utf-8",
-    )
-    parser.option("--sheet NAME", "sheet of an Excel file; default: the first")
-    parser.option(
-        "--sep",
-        r"separator of the cells of .csv files, such as ';', '|' or \t; default: a comma",
-        type=separator,
-    )
-    header = parser.add_mutually_exclusive_group()
-    header.add_argument(
-        "--header",
-        action="store_const",
-        const="given",
-        dest="header",
-        help="the first row of CSV files holds names, even if they look like values; by default, "
-        "it is an error if a name is a number or a date, or if several occur again in their "
-        "columns, and a warning if one does",
-    )
-    header.add_argument(
-        "--no-header",
-        action="store_const",
-        const="none",
-        dest="header",
-        help="CSV files have no header: columns are named c1, c2, ...",
-    )
-    parser.set_defaults(header="check")
-
-
-def _add_kinds(parser: Parser) -> None:
-    for kind, help in KINDS.items():
-        parser.columns(f"--{kind}", help)
-
-
-def _add_release(parser: Parser) -> None:
-    """Add the options that say how much columns count, and how they are released."""
-    parser.listed(
-        "--weights A=2,B=0.5",
-        "how much columns count when groups are made; default: 1 each",
-        dest="column_weights",
-    )
-    parser.option(
-        "--categories",
-        "what is released of categories: the most frequent one of a group, one column of "
-        "shares per category, for models, or the lowest common node of their hierarchy, * without "
-        "one; default: mode",
-        choices=["mode", "shares", "generalize"],
-    )
-    parser.listed(
-        "--round A=1,N",
-        "decimals of released means, for single columns or, as a number alone, for all "
-        "others; default: as coarse as the gaps between values of the column",
-        dest="decimals",
-    )

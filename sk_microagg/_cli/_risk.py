@@ -40,7 +40,8 @@ from sk_microagg.files._table import Table, read_table
 from sk_microagg.metrics._anonymity import row_classes
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.release._demands import RIGHT_THAT_OFTEN
-from sk_microagg.release._request import check_names, check_one_role
+from sk_microagg.release._request import check_names
+from sk_microagg.release._roles import check_one_role
 from sk_microagg.release._summary import assumed_unknown
 
 NOT_IN_ORDER = (

@@ -17,15 +17,17 @@ from sk_microagg._cli._command_line import command_line
 from sk_microagg._cli._voice import SHELL
 from sk_microagg.files._format import levels_of, unknown_column
 from sk_microagg.files._messages import Option, RequestError, one_line
+from sk_microagg.files._settings import SETTINGS
+from sk_microagg.files._values import NUMBERS
 from sk_microagg.privacy import Constraint
 from sk_microagg.privacy._registry import known_constraints
 from sk_microagg.release._request import (
     LISTS,
     MAPPINGS,
-    NUMBERS,
     SINGLE,
     ReleaseRequest,
 )
+from sk_microagg.release._request_file import read_settings
 
 # A name in double quotes, maybe with what is said of it.
 QUOTED = re.compile(r'"((?:[^"]|"")*)"(?:=(.*))?', re.DOTALL)
@@ -42,11 +44,19 @@ class TypedRequest(ReleaseRequest):
 
     @classmethod
     def from_options(cls, options: Namespace, read_earlier: Any = None) -> TypedRequest:
-        given = {name: getattr(options, name) for name in PLAIN}
-        typed = {name: given[name] for name in (*LISTS, *SINGLE, *MAPPINGS)}
+        """The request of a command; its options override those of a file that it names."""
+        values = vars(options)
+        given = {name: values[name] for name in PLAIN if name in values}
+        typed = {name: given[name] for name in (*LISTS, *SINGLE, *MAPPINGS) if name in given}
         # Before anything is read, it matters only whether they were given.
-        given |= {name: dict.fromkeys(given[name]) for name in MAPPINGS}
-        return cls(**given, privacy=constraints_of(options), typed=typed, read_earlier=read_earlier)
+        given |= {name: dict.fromkeys(given[name]) for name in MAPPINGS if name in given}
+        path = values.get("request")
+        settings = {} if path is None else read_settings(path, given)
+        constraints = settings.pop("privacy", {})
+        asked = Namespace(**constraints | values)
+        given |= {"privacy": constraints_of(asked), "typed": typed, "read_earlier": read_earlier}
+        request: TypedRequest = cls._of_settings(settings | given, path or "")
+        return request
 
     def resolve(self, names: Sequence[str]) -> ReleaseRequest:
         plain = {name: getattr(self, name) for name in PLAIN}
@@ -65,8 +75,13 @@ def constraints_of(options: Namespace) -> list[Constraint]:
             made.append(kind.from_options(values))
         except (TypeError, ValueError) as error:
             assert kind.front is not None
-            given = [one for one in kind.front.options if values[one.name] != one.default]
-            shown = " ".join(SHELL.option(Option(one.name, values[one.name])) for one in given)
+            given = {one.name: values.get(one.name, one.default) for one in kind.front.options}
+            usual = {one.name: one.default for one in kind.front.options}
+            shown = " ".join(
+                SHELL.option(Option(name, value))
+                for name, value in given.items()
+                if value != usual[name]
+            )
             facts = {"given": shown, "why": one_line(error)}
             raise RequestError("bad_constraint", "{given}: {why}", **facts) from error
     return [constraint for constraint in made if constraint is not None]
@@ -162,7 +177,7 @@ def _rounded(parameter: str, given: Iterable[str], names: list[str]) -> list:
 
 
 def _number(parameter: str, name: str | None, text: str | None) -> float:
-    option, (_, allowed) = Option(parameter), NUMBERS[parameter]
+    option = Option(parameter)
     if text is None:
         message = "{option}: {name!r} must have a number, as in {name}=2."
         raise RequestError("no_number", message, name, option=option, name=name)
@@ -170,7 +185,11 @@ def _number(parameter: str, name: str | None, text: str | None) -> float:
         number = float(text)
     except ValueError:
         message = "{option}: {text!r} must be {allowed}."
-        facts = {"option": option, "text": text, "allowed": allowed}
+        facts = {
+            "option": option,
+            "text": text,
+            "allowed": NUMBERS[str(SETTINGS[parameter].kind)].allowed,
+        }
         raise RequestError("bad_value", message, name, **facts) from None
     return int(number) if parameter == "decimals" and number.is_integer() else number
 

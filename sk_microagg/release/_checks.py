@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sk_microagg._utils._formatting import percent
 from sk_microagg.files._format import (
     Format,
     cannot_read,
@@ -228,6 +229,17 @@ def check_level(level: int, k: int) -> None:
         raise RequestError("not_anonymous", text, level=level, k=k)
 
 
+def check_loss(loss: float, request: ReleaseRequest) -> None:
+    """Raise, before anything is written, if a release loses more than a request allows."""
+    if request.max_loss is not None and not loss <= request.max_loss:
+        text = (
+            "The release loses {loss} of the information, more than {allowed} allows: nothing was "
+            "written."
+        )
+        allowed = Option("max_loss", request.max_loss)
+        raise RequestError("too_much_lost", text, loss=percent(loss), allowed=allowed)
+
+
 def _check_parameters_on_dask(request: ReleaseRequest) -> None:
     memory = Option("engine", "memory")
     for name in IN_MEMORY:
@@ -238,6 +250,11 @@ def _check_parameters_on_dask(request: ReleaseRequest) -> None:
         if getattr(request, name) == value:
             facts = {"option": Option(name, value), "memory": memory}
             raise RequestError("needs", "{option} needs {memory}.", **facts)
+    if request.max_loss is not None and request.generalizes:
+        text = "{option} with {generalized} needs {memory}, since the loss is not measured."
+        facts = {"option": Option("max_loss"), "memory": memory}
+        facts["generalized"] = Option("release", "generalized")
+        raise RequestError("needs", text, **facts)
     if request.certificate is not None:
         text = "{option} needs {memory}: a proof takes all records together."
         option = Option("certificate", request.certificate)

@@ -51,7 +51,7 @@ from sk_microagg.files._table import Table, read_table, write_table
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.privacy._registry import CONSTRAINTS
 from sk_microagg.release._cautions import warn_of_columns
-from sk_microagg.release._checks import check_level, check_report, check_targets
+from sk_microagg.release._checks import check_level, check_loss, check_report, check_targets
 from sk_microagg.release._demands import make_constraints, warnings_as_messages
 from sk_microagg.release._plan import Plan
 from sk_microagg.release._reporting import check_report_can_be_made, save_paper
@@ -108,6 +108,7 @@ def _release(request: ReleaseRequest, progress: Any) -> dict:
     check_targets(request)  # Again, since a file may have been written in the meantime.
     made = MadeRelease(request, plan, release, frozenset(kept), new_state.n_releases, level)
     facts, words = made.facts(), made.words_of_report()
+    check_loss(facts["information loss"].value, request)
     made.warn_of_real_k(progress)
     reports: list[Any] = []
 

@@ -43,7 +43,7 @@ from sk_microagg.release._cautions import (
     warn_of_several_rows,
     warn_of_singled_out,
 )
-from sk_microagg.release._checks import check_level
+from sk_microagg.release._checks import check_level, check_loss
 from sk_microagg.release._demands import (
     facts_on_demands,
     make_constraints,
@@ -51,7 +51,8 @@ from sk_microagg.release._demands import (
     warnings_as_messages,
 )
 from sk_microagg.release._plan import DEFAULTS, GENERALIZED, make_refiner, read_hierarchies
-from sk_microagg.release._request import ReleaseRequest, check_effects, roles_of
+from sk_microagg.release._request import ReleaseRequest
+from sk_microagg.release._roles import check_effects, roles_of
 from sk_microagg.release._summary import Fact, describe_averages, generalized_in_words, summarize
 from sk_microagg.release._totals import (
     Sums,
@@ -210,7 +211,7 @@ def release_on_dask(request: ReleaseRequest, progress: Any) -> dict:
         verbose=int(progress.is_shown),
         **(GENERALIZED if request.generalizes else {}),
     )
-    release = WrittenRelease(request, roles)
+    release = WrittenRelease(request, roles, aggregator)
     n_threads = effective_n_jobs(request.n_jobs)
     try:
         with (
@@ -384,14 +385,16 @@ def _read(path: str) -> Any:
 class WrittenRelease(Release):
     """A release without an index, shuffled if wanted; once checked, it holds what was found."""
 
-    def __init__(self, request: ReleaseRequest, roles: TableRoles):
+    def __init__(self, request: ReleaseRequest, roles: TableRoles, aggregator: Any):
         super().__init__(request.output, readers_of=request.input)
-        self.is_shuffled = request.shuffle
+        self.request = request
+        self.aggregator = aggregator
         self.roles = roles
 
     def write(self, frame: Any, folder: Any, parts: Any) -> Any:
-        """Write the rows; what was an index is a column by now."""
-        if self.is_shuffled:
+        """Write the rows of a fitted table; what was an index is a column by now."""
+        check_loss(self.aggregator.information_loss_, self.request)
+        if self.request.shuffle:
             return write_shuffled(frame, folder)
         return write(frame, folder, keep_index=False)
 

@@ -22,7 +22,8 @@ from sk_microagg.files._table import Table
 from sk_microagg.refiners import REFINERS
 from sk_microagg.refiners._chain import name_of, refiner_by_name
 from sk_microagg.release._demands import Demands, demands_beyond_k
-from sk_microagg.release._request import ReleaseRequest, check_effects, roles_of
+from sk_microagg.release._request import ReleaseRequest
+from sk_microagg.release._roles import check_effects, roles_of
 from sk_microagg.release._totals import ChangedTotal, changed_totals, weighted_sums, with_columns
 from sk_microagg.tables import Hierarchy
 from sk_microagg.tables._domain import IntervalEnds

@@ -35,6 +35,7 @@ from sk_microagg.files._messages import (
 )
 from sk_microagg.files._mistyped import hint_at_codes, say_what_is_omitted
 from sk_microagg.files._table import read_table, shuffled, write_table
+from sk_microagg.generalization._generalizer import loss_of_release
 from sk_microagg.metrics import anonymity_level
 from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._loss import certify
@@ -46,6 +47,7 @@ from sk_microagg.release._cautions import (
 )
 from sk_microagg.release._checks import (
     check_level,
+    check_loss,
     check_report,
     check_request,
     check_targets,
@@ -84,6 +86,7 @@ def release_in_memory(request: ReleaseRequest, progress: Any) -> dict:
 
     records = plan.records()
     released, interrupted = group(estimator, records, progress, plan.table.rows)
+    check_loss(loss_of_release(estimator), request)
     release = plan.release(released, estimator, ends_of_rows(estimator))
 
     progress.show("checking the release")

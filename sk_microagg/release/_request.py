@@ -2,60 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
-from numbers import Real
-from types import SimpleNamespace
 from typing import Any, Literal
 
-from sk_microagg._table_roles import TableRoles
-from sk_microagg._table_space import LARGEST_WEIGHT
-from sk_microagg.builders import BUILDERS
-from sk_microagg.files._format import Declared, check_use, unknown_column
+from sk_microagg._utils._typing import FilePath
+from sk_microagg._utils._writing import released_file
+from sk_microagg.files._format import check_target, is_standard, unknown_column
 from sk_microagg.files._messages import Option, RequestError
+from sk_microagg.files._settings import SETTINGS, setting
+from sk_microagg.files._values import NUMBERS
 from sk_microagg.privacy import Constraint
-from sk_microagg.refiners import REFINERS
+from sk_microagg.release._request_file import constraints_asked, read_settings
+from sk_microagg.release._request_toml import as_toml
 
 # Parameters that name columns, by what they hold: names, or names with something about each.
-LISTS = ("quasi_identifiers", "drop", "sensitive", "strata", "categorical", "number")
-SINGLE = ("unit", "weight")
+LISTS = tuple(name for name, one in SETTINGS.items() if one.kind == "columns")
+SINGLE = tuple(name for name, one in SETTINGS.items() if one.kind == "column")
 MAPPINGS = ("ordinal", "date", "column_weights", "decimals")
 
-# Words that are allowed.
-CHOICES: dict[str, tuple] = {
-    "method": ("aggregate", "kaim"),
-    "release": ("averages", "generalized"),
-    "intervals": ("overlapping", "disjoint"),
-    "categories": (None, "mode", "shares", "generalize"),
-    "weight_release": ("keep", "mean"),
-    "builder": (None, *BUILDERS),
-    "refiner": (None, *REFINERS, "none"),
-    "engine": ("memory", "dask"),
-    "leavers": ("freeze_group", "keep", "withdraw_group"),
-    "values": ("today", "first"),
-    "header": ("check", "given", "none"),
-}
-
-MOST_DECIMALS = 15
-
-# Numbers of a request: what they must be, and in words.
-NUMBERS: dict[str, tuple[Callable[[float], bool], str]] = {
-    "k": (lambda value: value >= 1 and value == int(value), "an integer of at least 1"),
-    "time_limit": (lambda value: 0 < value < math.inf, "a number above 0"),
-    "certificate": (lambda value: 0 < value < math.inf, "a number above 0"),
-    "hold": (lambda value: 0 <= value < 1, "a number from 0 to below 1"),
-    "spare": (lambda value: value >= 0 and value == int(value), "an integer of at least 0"),
-    "column_weights": (
-        lambda value: 0 < value <= LARGEST_WEIGHT,
-        f"a number above 0 and at most {LARGEST_WEIGHT:g}",
-    ),
-    "decimals": (
-        lambda value: abs(value) <= MOST_DECIMALS and value == int(value),
-        f"an integer from -{MOST_DECIMALS} to {MOST_DECIMALS}",
-    ),
-}
+PATHS = [name for name, one in SETTINGS.items() if one.kind in ("source", "target")]
 
 
 @dataclass(frozen=True)
@@ -133,6 +100,9 @@ class ReleaseRequest:
     intervals : {"overlapping", "disjoint"}, default="overlapping"
         How the intervals of a "generalized" release lie to each other: those of groups of similar
         rows overlap; "disjoint" ones can be counted, since all columns are recoded globally.
+
+    max_loss : float or None, default=None
+        Refuse a release that loses more of the information, as 0.1 for 10%: nothing is written.
 
     builder : str or None, default=None
         How groups are made; None for the default of the method.
@@ -247,58 +217,59 @@ class ReleaseRequest:
 
     input: str
     output: str
-    k: int = 5
-    quasi_identifiers: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    sensitive: Sequence[str] = ()
-    unit: str | None = None
-    strata: Sequence[str] = ()
-    weight: str | None = None
-    weight_release: Literal["keep", "mean"] = "keep"
-    categorical: Sequence[str] = ()
-    number: Sequence[str] = ()
-    ordinal: Any = ()
-    date: Any = ()
-    column_weights: Any = None
-    decimals: Any = None
-    categories: str | None = None
-    privacy: Any = None
-    method: str = "aggregate"
-    release: str = "averages"
-    intervals: str = "overlapping"
-    builder: str | None = None
-    refiner: str | None = None
-    time_limit: float | None = None
-    certificate: float | None = None
-    hierarchies: str | None = None
-    random_state: int = 0
-    n_jobs: int = -1
-    engine: str = "memory"
-    report: str | None = None
-    card: str | None = None
-    scenario: Any = None
-    analysis: str | Sequence[str] = ()
+    k: int = setting("k")
+    quasi_identifiers: Sequence[str] | None = setting("quasi_identifiers")
+    drop: Sequence[str] = setting("drop")
+    sensitive: Sequence[str] = setting("sensitive")
+    unit: str | None = setting("unit")
+    strata: Sequence[str] = setting("strata")
+    weight: str | None = setting("weight")
+    weight_release: Literal["keep", "mean"] = setting("weight_release")
+    categorical: Sequence[str] = setting("categorical")
+    number: Sequence[str] = setting("number")
+    ordinal: Any = setting("ordinal")
+    date: Any = setting("date")
+    column_weights: Any = setting("column_weights")
+    decimals: Any = setting("decimals")
+    categories: str | None = setting("categories")
+    privacy: Any = setting("privacy")
+    method: str = setting("method")
+    release: str = setting("release")
+    intervals: str = setting("intervals")
+    max_loss: float | None = setting("max_loss")
+    builder: str | None = setting("builder")
+    refiner: str | None = setting("refiner")
+    time_limit: float | None = setting("time_limit")
+    certificate: float | None = setting("certificate")
+    hierarchies: str | None = setting("hierarchies")
+    random_state: int = setting("random_state")
+    n_jobs: int = setting("n_jobs")
+    engine: str = setting("engine")
+    report: str | None = setting("report")
+    card: str | None = setting("card")
+    scenario: Any = setting("scenario")
+    analysis: str | Sequence[str] = setting("analysis")
     earlier: Sequence[tuple[Any, Any]] = field(default=(), compare=False)
-    shuffle: bool = False
-    overwrite: bool = False
-    series: str | None = None
-    series_begin: bool = False
-    hold: float = 0.0
-    leavers: str = "freeze_group"
-    values: str = "today"
-    spare: int = 0
-    erase: Sequence[str] = ()
-    na: Sequence[str] = ()
-    decimal: str = "."
-    thousands: str | None = None
-    encoding: str = "utf-8"
-    sep: str | None = None
-    header: str = "check"
-    sheet: str | None = None
+    shuffle: bool = setting("shuffle")
+    overwrite: bool = setting("overwrite")
+    series: str | None = setting("series")
+    series_begin: bool = setting("series_begin")
+    hold: float = setting("hold")
+    leavers: str = setting("leavers")
+    values: str = setting("values")
+    spare: int = setting("spare")
+    erase: Sequence[str] = setting("erase")
+    na: Sequence[str] = setting("na")
+    decimal: str = setting("decimal")
+    thousands: str | None = setting("thousands")
+    encoding: str = setting("encoding")
+    sep: str | None = setting("sep")
+    header: str = setting("header")
+    sheet: str | None = setting("sheet")
     command: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("input", "output", "report", "card", "hierarchies", "series"):
+        for name in PATHS:
             value = getattr(self, name)
             self._set(name, None if value is None else str(value))
         if isinstance(self.analysis, str):
@@ -347,6 +318,98 @@ class ReleaseRequest:
         """Whether values are released as intervals, nodes of hierarchies and "*"."""
         return self.method == "kaim" or self.release == "generalized"
 
+    @classmethod
+    def from_toml(cls, path: FilePath, **changes: Any) -> ReleaseRequest:
+        r"""Read a request from a TOML file.
+
+        Its keys are the parameters. `privacy` is a table of constraints by the names of their
+        options, as `l = 2`. In `ordinal` and `date`, `true` stands for a column without an order
+        or pattern; `decimals` is a number, a table of columns, or a list of both. Paths are
+        relative to the folder of the file. Earlier releases cannot be named.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        **changes : object
+            Parameters that replace those of the file.
+
+        Returns
+        -------
+        request : ReleaseRequest
+            The request.
+
+        Raises
+        ------
+        RequestError
+            If the file is no request. The error names key and line.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from sk_microagg.release import ReleaseRequest
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "visits.toml"
+        ...     _ = file.write_text("k = 7\ndrop = ['id']\n[privacy]\nl = 3\n")
+        ...     request = ReleaseRequest.from_toml(file, input="visits.csv", output="release.csv")
+        >>> request.k, request.drop, request.privacy
+        (7, ['id'], [LDiversity(l=3)])
+        """
+        settings = read_settings(path, changes)
+        if "privacy" in settings:
+            settings["privacy"] = constraints_asked(settings["privacy"], path)
+        return cls._of_settings(settings | changes, path)
+
+    @classmethod
+    def _of_settings(cls, settings: Mapping[str, Any], path: FilePath) -> Any:
+        """The request with some parameters; raise if it has no input or no output."""
+        for name in ("input", "output"):
+            if settings.get(name) is None:
+                text = "{path}: the key {key} is missing: {help}."
+                facts = {"path": str(path), "key": name, "help": SETTINGS[name].help}
+                raise RequestError("missing_key", text, **facts)
+        return cls(**settings)
+
+    def to_toml(self, path: FilePath, *, overwrite: bool = False) -> None:
+        """Write the request to a TOML file, without what is at its default.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. Paths of files in its folder, or below, are relative to it.
+
+        overwrite : bool, default=False
+            Whether a file that exists may be replaced.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from sk_microagg.release import ReleaseRequest
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "visits.toml"
+        ...     table, release = file.with_name("visits.csv"), file.with_name("release.csv")
+        ...     ReleaseRequest(table, release, k=7, drop=["id"]).to_toml(file)
+        ...     print(file.read_text())
+        input = "visits.csv"
+        output = "release.csv"
+        <BLANKLINE>
+        # columns, by what each is for
+        drop = ["id"]
+        <BLANKLINE>
+        # protection
+        k = 7
+        <BLANKLINE>
+        """
+        name = os.fspath(path)
+        text = as_toml(self, name)
+        others = [self.input, self.output]
+        check_target(name, [one for one in others if not is_standard(one)], overwrite=overwrite)
+        with released_file(name) as draft:
+            draft.write_bytes(text.encode())
+
     def replace(self, **changes: Any) -> ReleaseRequest:
         """Return the same request with some other values."""
         return replace(self, **changes)
@@ -354,25 +417,28 @@ class ReleaseRequest:
 
 def check_numbers(request: ReleaseRequest, names: Sequence[str]) -> None:
     for name in names:
-        is_allowed, allowed = NUMBERS[name]
+        number = NUMBERS[str(SETTINGS[name].kind)]
         given = getattr(request, name)
         values = given if isinstance(given, dict) else {None: given}
         for column, value in values.items():
-            is_number = isinstance(value, Real) and not isinstance(value, bool)
-            if value is not None and not (is_number and is_allowed(value)):
+            if value is not None and not number.allows(value):
                 text = "{option}: {value!r} must be {allowed}."
-                facts = {"option": Option(name), "value": value, "allowed": allowed}
+                facts = {"option": Option(name), "value": value, "allowed": number.allowed}
                 raise RequestError("bad_value", text, column, **facts)
 
 
 def check_values(request: ReleaseRequest) -> None:
     """Raise unless numbers and words of a request are allowed, but for those of columns."""
-    check_numbers(request, ("k", "time_limit", "certificate", "hold", "spare"))
-    for name, allowed in CHOICES.items():
+    of_columns = ("column_weights", "decimals")
+    kinds = {name: one.kind for name, one in SETTINGS.items() if name not in of_columns}
+    check_numbers(request, [name for name, kind in kinds.items() if kind in NUMBERS])
+    for name, kind in kinds.items():
         value = getattr(request, name)
-        if value not in allowed:
+        if not isinstance(kind, tuple) or (value is None and SETTINGS[name].default is None):
+            continue
+        if value not in kind:
             text = "{option}: {value!r} must be one of {allowed}."
-            facts = {"value": value, "allowed": ", ".join(map(str, filter(None, allowed)))}
+            facts = {"value": value, "allowed": ", ".join(kind)}
             raise RequestError("bad_value", text, option=Option(name), **facts)
 
 
@@ -380,54 +446,3 @@ def check_names(parameter: str, given: Sequence[str | None], names: Sequence[str
     for name in given:
         if name is not None and name not in names:
             raise unknown_column(parameter, name, names)
-
-
-def roles_of(request: Any, names: list) -> TableRoles:
-    units = [] if request.unit is None else [request.unit]
-    named: dict[str, Sequence[str]] = {
-        "quasi_identifiers": request.quasi_identifiers or [],
-        "drop": request.drop,
-        "sensitive": request.sensitive,
-        "unit": units,
-        "strata": request.strata,
-        "weight": [] if request.weight is None else [request.weight],
-    }
-    # A unit is dropped anyway.
-    check_one_role(named, but=("drop", "unit"))
-    others = {name for columns in named.values() for name in columns}
-    chosen = request.quasi_identifiers
-    chosen = [name for name in names if name not in others] if chosen is None else chosen
-    if not chosen:
-        _refuse_no_column([role for role, given in named.items() if given])
-    named |= {"quasi_identifiers": chosen, "drop": [n for n in request.drop if n not in units]}
-    parameters = SimpleNamespace(**named, weight_release=request.weight_release)
-    return TableRoles.from_estimator(parameters, names)
-
-
-def check_effects(request: ReleaseRequest, declared: Declared, roles: TableRoles) -> None:
-    """Raise unless what is said about columns has an effect on them."""
-    declared.check_kinds([*roles.quasi_identifiers, *roles.sensitive], "anonymized")
-    for parameter in ("column_weights", "decimals"):
-        named = [name for name in getattr(request, parameter) if name is not None]
-        check_use(parameter, named, roles.quasi_identifiers, "anonymized")
-
-
-def check_one_role(named: Mapping[str, Sequence[str]], but: tuple = ()) -> None:
-    for one, other in combinations(named, 2):
-        for name in named[one]:
-            if name in named[other] and (one, other) != but:
-                text = "Column {name!r} is named by {one} and by {other}."
-                facts = {"name": name, "one": Option(one), "other": Option(other)}
-                raise RequestError("two_roles", text, name, **facts)
-
-
-def _refuse_no_column(parameters: list) -> None:
-    if not parameters:
-        text, option = "{option} names no column.", Option("quasi_identifiers")
-        raise RequestError("no_quasi_identifier", text, option=option)
-    listed = tuple(Option(name) for name in parameters)
-    gaps = " and ".join(f"{{p{number}}}" for number in range(len(listed)))
-    verb = "names" if len(listed) == 1 else "name"
-    facts = {f"p{number}": option for number, option in enumerate(listed)}
-    text = f"There is no column left to anonymize: {gaps} {verb} all."
-    raise RequestError("no_quasi_identifier", text, **facts)

@@ -55,7 +55,7 @@ def test_the_hint_names_the_help_of_the_command(capsys):
         main(["anonymize", "in.csv", "out.csv", "-k", "2.5"])
     assert capsys.readouterr().err == (
         "sk-microagg anonymize: error: argument -k: '2.5' must be an integer of at least 1\n"
-        "sk-microagg anonymize --help shows all options.\n"
+        "sk-microagg anonymize --help shows its options.\n"
     )
 
 
@@ -89,10 +89,10 @@ def test_a_number_that_is_wrong_is_told_what_is_allowed(option, text, allowed, c
     assert line.endswith(f"error: argument {option}: {text!r} must be {allowed}")
 
 
-@pytest.mark.parametrize("command", ["anonymize", "risk"])
-def test_help_lists_missing_values(command, capsys):
+@pytest.mark.parametrize("arguments", [["anonymize", "--help-all"], ["risk", "--help"]])
+def test_help_lists_missing_values(arguments, capsys):
     with pytest.raises(SystemExit, match="0"):
-        main([command, "--help"])
+        main(arguments)
     assert "NaN" in capsys.readouterr().out
 
 

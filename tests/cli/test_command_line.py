@@ -4,8 +4,8 @@ import shlex
 from dataclasses import fields
 
 import pytest
+from example_tables.asked import as_values, requests
 from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from sk_microagg._cli import _command_line
 from sk_microagg._cli._command_line import arguments_of, command_line
@@ -17,70 +17,12 @@ from sk_microagg.release._request import LISTS, MAPPINGS, SINGLE
 
 PARSER = make_parser()
 
-WILD = [
-    *("", " ", " pay ", "a", "b", "a,b", "a, b", ",", '"', '""', 'say "hi"', "it's", "-", "--"),
-    *("-k", "--drop", "=", "a=b", "a=b=c", "a=", "=2", "1", "2.5", "<", "low<high", "two\nlines"),
-    *(
-        "tab\there",
-        "\\",
-        "$HOME",
-        "%d",
-        "a;b",
-        "ümlaut",
-        "…",
-        "#",
-        "*",
-        "\r",
-        "a\r\nb",
-        '"a"',
-        "a ",
-    ),
-]
-names = st.one_of(st.sampled_from(WILD), st.text("ab,\"= -<\n'\\", max_size=6))
-# An order and a pattern as they may be typed.
-levels = st.lists(
-    st.text("abc ,\"'=-", min_size=1, max_size=4).map(str.strip), min_size=2, max_size=3
-)
-patterns = st.sampled_from(["%d/%m/%Y", "%Y, %j", '"%Y"', "%d %b %y", "-%Y", "%Y="])
-
-
-@st.composite
-def requests(draw):
-    """A request about columns of a table, and the names of all its columns."""
-    columns = draw(st.lists(names, min_size=1, max_size=6, unique=True))
-    some = st.lists(st.sampled_from(columns), unique=True)
-    one = st.none() | st.sampled_from(columns)
-
-    def about(values, columns=columns):
-        return st.dictionaries(st.sampled_from(columns), values)
-
-    lists = ("drop", "sensitive", "strata", "categorical", "number")
-    request = ReleaseRequest(
-        "in.csv",
-        "out.csv",
-        quasi_identifiers=draw(some) or None,
-        **dict(zip(lists, draw(st.tuples(*[some] * len(lists))), strict=True)),
-        unit=draw(one),
-        ordinal=draw(about(st.none() | levels)),
-        date=draw(about(st.none() | patterns)),
-        column_weights=draw(about(st.floats(1e-3, 1e3))),
-        decimals=draw(about(st.integers(-15, 15), [None, *columns])),
-        na=draw(st.lists(names, max_size=3)),
-    )
-    return request, columns
-
 
 def read_back(request, columns):
     """The request that the command line of a request asks for when it is typed."""
     program, *arguments = shlex.split(command_line(request, columns))
     assert program == "sk-microagg"
     return TypedRequest.from_options(PARSER.parse_args(arguments)).resolve(columns)
-
-
-def as_values(request):
-    """All that a request asks for; constraints have no equality of their own."""
-    privacy = [(type(constraint), constraint.get_params()) for constraint in request.privacy]
-    return {**vars(request), "privacy": privacy, "command": None}
 
 
 @pytest.mark.slow
@@ -108,6 +50,7 @@ def test_all_other_settings_are_read_back(on_posix):
         method="kaim",
         release="generalized",
         intervals="disjoint",
+        max_loss=0.25,
         builder="cbfs",
         refiner="none",
         time_limit=2.5,

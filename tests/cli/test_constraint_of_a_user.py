@@ -50,7 +50,7 @@ def test_one_file_adds_an_option(tmp_path):
 
     commands = [
         ["anonymize", "in.csv", "out.csv", "-k", "3", "--sensitive", "income", "--spread", "2"],
-        ["anonymize", "--help"],
+        ["anonymize", "--help-all"],
         ["anonymize", "in.csv", "other.csv", "-k", "3", "--spread", "2"],
     ]
     done = subprocess.run(

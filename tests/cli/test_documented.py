@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow
 @pytest.mark.usefixtures("facts_only")
 @pytest.mark.parametrize(
-    ("page", "n_expected"), [("command_line", 32), ("getting_started", 6), ("how_good", 2)]
+    ("page", "n_expected"), [("command_line", 37), ("getting_started", 6), ("how_good", 2)]
 )
 def test_transcript(tmp_path, monkeypatch, page, n_expected):
     monkeypatch.chdir(tmp_path)

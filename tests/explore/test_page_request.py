@@ -12,7 +12,7 @@ from sk_microagg._cli._parser import make_parser
 from sk_microagg._cli._typed_request import TypedRequest
 from sk_microagg._explore._page_request import KINDS, ROLES, Source, request_of
 from sk_microagg.files._messages import RequestError
-from sk_microagg.release._request import roles_of
+from sk_microagg.release._roles import roles_of
 
 PARSER = make_parser()
 

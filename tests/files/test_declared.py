@@ -6,7 +6,7 @@ import pytest
 
 from sk_microagg.files._format import Declared, levels_of
 from sk_microagg.files._messages import RequestError
-from sk_microagg.release._request import check_effects
+from sk_microagg.release._roles import check_effects
 
 NOTHING = {"categorical": [], "number": [], "date": {}, "ordinal": {}}
 NOTHING |= {"column_weights": {}, "decimals": {}}

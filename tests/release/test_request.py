@@ -6,7 +6,7 @@ from sk_microagg._cli._voice import SHELL
 from sk_microagg.files._messages import RequestError
 from sk_microagg.privacy import LDiversity
 from sk_microagg.release import ReleaseRequest
-from sk_microagg.release._request import check_one_role, roles_of
+from sk_microagg.release._roles import check_one_role, roles_of
 
 NAMES = ["a", "b", "c", "d"]
 
