@@ -385,17 +385,14 @@ def interval_texts(ends: Any, notation: Any) -> list[str]:
 
 def _interval_text(key: tuple[Any, ...], notation: Any) -> str:
     low, high, is_closed = key
-    if low is None or low != low:
+    if low is None or low != low:  # a date is None, and a number NaN
         return MISSING
-    if isinstance(low, str):  # values with an order
-        parts = [low, high]
-    else:
-        both = [np.floor(low), np.ceil(high)] if notation.decimals == 0 else [low, high]
-        if isinstance(notation, OrdinalNotation):
-            both = notation.around(both)
-            if both is None:
-                return MISSING
-        parts = [notation.text(end) for end in both]
+    both = [np.floor(low), np.ceil(high)] if notation.decimals == 0 else [low, high]
+    if isinstance(notation, OrdinalNotation):
+        both = notation.around(both)
+        if both is None:
+            return MISSING
+    parts = [notation.text(end) for end in both]
     if parts[0] == parts[1]:
         return parts[0]
     return f"[{notation.separator.join(parts)}{']' if is_closed else ')'}"

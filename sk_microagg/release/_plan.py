@@ -114,8 +114,8 @@ class Plan:
         if column.notation is None:
             is_text = pa.types.is_string(column.cells.type)
             return column.cells if is_text else pa.array(column.values, pa.string())
-        if self.request.method == "kaim" and column.kind == "ordinal":
-            # To KAIM, only numbers and dates have an order.
+        if self.request.generalizes and column.kind == "ordinal":
+            # To KAIM and to measures of intervals, only numbers and dates have an order.
             return pa.array(column.numbers, from_pandas=True)
         kind, decimals = column.cells.type, column.notation.decimals
         # Means of integers may have decimals. Decimals are floats here, and clipped when written.

@@ -121,6 +121,11 @@ def is_possible(numbers, categories, roles):
     return "weight" not in roles or (numbers != "median" and categories != "shares")
 
 
+def is_its_turn(engine, place):
+    """Whether an engine takes a combination: each is taken by one, as all steps are the same."""
+    return place % len(ENGINES) == [*ENGINES].index(engine)
+
+
 @pytest.fixture(autouse=True)
 def objects_stay_objects():
     with dask.config.set({"dataframe.convert-string": False, "scheduler": "synchronous"}):
@@ -133,7 +138,7 @@ def objects_stay_objects():
 def test_every_form_of_release_is_that_in_memory(engine):
     table, new = draw(), draw(40, seed=1)
     for place, (numbers, categories, roles) in enumerate(product(NUMBERS, CATEGORIES, ROLES)):
-        if not is_possible(numbers, categories, roles):
+        if not (is_possible(numbers, categories, roles) and is_its_turn(engine, place)):
             continue
         parameters = {"k": 4, "refiner": None, "block_size": [None, 60][place % 2]}
         parameters |= {"numbers": numbers, "categories": categories, **roles, **ABOUT}
@@ -210,7 +215,7 @@ def test_every_constraint_is_that_in_memory(engine, small_bundles):
     columns = {"quasi_identifiers": ["age", "income", "temperature", "seen", "ward", "drug"]}
     columns |= {"sensitive": ["illness", "cost"], "hierarchies": {"drug": TREE}}
     for place, (name, roles) in enumerate(product(CONSTRAINTS, UNDER_CONSTRAINTS)):
-        if not needs(name) <= {*roles}:
+        if not (needs(name) <= {*roles} and is_its_turn(engine, place)):
             continue
         parameters = {"k": 3, "refiner": None, "random_state": 0, **columns, **roles}
         with case(name, **roles):
