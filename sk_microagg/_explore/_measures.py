@@ -15,9 +15,8 @@ from sk_microagg.metrics._groups import homogeneity_of_both
 from sk_microagg.metrics._linkage import link
 from sk_microagg.metrics._pairs import make_pair
 from sk_microagg.plotting._partition_display import ReleasedGroups
-from sk_microagg.release._plan import Plan
+from sk_microagg.release._plan import Plan, ends_of_rows
 from sk_microagg.release._summary import describe, lines_of
-from sk_microagg.tables._grid import with_midpoints
 
 
 def columns_before_and_after(
@@ -92,8 +91,9 @@ def risk_of(
     """
     if releases_intervals(estimator):
         names = estimator.quasi_identifiers
-        middles = pd.DataFrame({name: with_midpoints(released[name]) for name in names})
-        pair = make_pair(records[names], middles)
+        ends = ends_of_rows(estimator).items()
+        middles = {name: both.low + (both.high - both.low) / 2 for name, both in ends}
+        pair = make_pair(records[names], released[names].assign(**middles))
     else:
         pair = make_pair(records, released, estimator)
     return link(pair, units).expected_matches
