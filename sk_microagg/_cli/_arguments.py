@@ -15,7 +15,7 @@ class Once(argparse.Action):
         self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
     ) -> None:
         if getattr(namespace, self.dest, None) is not None:
-            raise argparse.ArgumentError(self, "it is given twice, but must name one column")
+            raise argparse.ArgumentError(self, "it is given twice, but takes one value")
         setattr(namespace, self.dest, values)
 
 

@@ -140,7 +140,7 @@ class Parser(argparse.ArgumentParser):
         for file in files:
             # An option between two files ends the first search for them.
             is_missing = getattr(options, file.dest, None) is None
-            if is_asked and is_missing and others and not others[0].startswith("-"):
+            if is_asked and is_missing and others and (others[0] == "-" or others[0][:1] != "-"):
                 setattr(options, file.dest, others.pop(0))
         return options, others
 
@@ -304,6 +304,7 @@ def _add_anonymize(parser: Parser) -> None:
     parser.add_argument(
         "--request",
         metavar="FILE",
+        action=Once,
         help="a TOML file with the settings of a release, and maybe IN and OUT, as k = 5 or "
         "quasi_identifiers = ['age']; options of the command line override it",
     )

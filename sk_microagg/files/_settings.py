@@ -41,8 +41,7 @@ class Setting:
 
 def setting(name: str) -> Any:
     """The field of a request for a setting."""
-    described = SETTINGS[name]
-    return field(default=described.default, metadata={"setting": described})
+    return field(default=SETTINGS[name].default)
 
 
 _COLUMNS = {

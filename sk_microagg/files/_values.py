@@ -24,7 +24,10 @@ class Number:
     def allows(self, value: Any) -> bool:
         if not isinstance(value, Real) or isinstance(value, bool):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            return False
         is_whole = self.convert is not int or number.is_integer()
         return is_whole and not math.isnan(number) and self.is_in_range(value)
 

@@ -37,9 +37,9 @@ def read_settings(path: FilePath, but: Collection[str] = ()) -> dict[str, Any]:
             raise file.unknown(name, list(KEYS))
         value = _READERS[_kind_of(KEYS[name])](file, (name,), KEYS[name].kind, given)
         if KEYS[name].kind in ("source", "target", "scenario") and isinstance(value, str):
-            value = file.beside(value)
+            value = file.beside(value, KEYS[name].kind)
             is_read = KEYS[name].kind != "target" and name not in but
-            if is_read and not (is_no_path(value) or os.path.exists(value)):
+            if is_read and not (is_no_path(value, KEYS[name].kind) or os.path.exists(value)):
                 raise file.wrong((name,), "cannot_read", "{file} does not exist", file=value)
         found[name] = value
     return found
@@ -66,7 +66,10 @@ class _RequestFile:
             raise cannot_read(path, error) from error
         try:
             self.given = tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
+        except RecursionError as error:
+            text = "{path}: this is not TOML: it is nested too deeply."
+            raise RequestError("bad_toml", text, path=path) from error
+        except ValueError as error:  # Also integers with thousands of digits.
             why = one_line(error)
             where = WHERE.search(why)
             line = where[1] if where and where[1] else len(self.text.splitlines())
@@ -74,9 +77,9 @@ class _RequestFile:
             facts = {"path": path, "line": int(line), "why": WHERE.sub("", why)}
             raise RequestError("bad_toml", text, **facts) from error
 
-    def beside(self, path: str) -> str:
+    def beside(self, path: str, kind: Any) -> str:
         """A path that is relative to the folder of the file."""
-        return path if is_no_path(path) else os.path.join(os.path.dirname(self.path), path)
+        return path if is_no_path(path, kind) else os.path.join(os.path.dirname(self.path), path)
 
     def line_of(self, keys: tuple[str, ...]) -> int:
         """The line in which a key begins: all lines above are TOML without it."""
@@ -125,16 +128,16 @@ def _is_without(text: str, keys: tuple[str, ...]) -> bool:
     return False
 
 
-def is_no_path(text: str) -> bool:
+def is_no_path(text: str, kind: Any) -> bool:
     """Whether a text is no path of a file: standard input, or a scenario as JSON."""
-    return is_standard(text) or text.startswith("{") or not text
+    return is_standard(text) or not text or (kind == "scenario" and text.startswith("{"))
 
 
 def _kind_of(described: Setting) -> str:
     """The kind of a setting, of which there is a reader."""
     if isinstance(described.kind, tuple):
         return "word"
-    if described.kind in ("weights", "decimals") or described.kind in _READERS:
+    if described.kind in _READERS:
         return described.kind
     return "number" if described.kind in NUMBERS else "text"
 
@@ -160,6 +163,8 @@ def _flag(file: _RequestFile, keys: tuple, kind: Any, given: Any) -> bool:
 
 def _text(file: _RequestFile, keys: tuple, kind: Any, given: Any) -> str:
     is_allowed, allowed = TEXTS.get(kind, (lambda text: True, "a text"))
+    if kind == "separator" and given == "\\t":  # as on the command line
+        return "\t"
     if not isinstance(given, str) or not is_allowed(given):
         raise file.unfit(keys, given, allowed)
     return given
@@ -167,9 +172,11 @@ def _text(file: _RequestFile, keys: tuple, kind: Any, given: Any) -> str:
 
 def _texts(file: _RequestFile, keys: tuple, kind: Any, given: Any) -> list[str]:
     if not isinstance(given, list):
+        if keys == ("erase",):  # Messages travel: it may be the name of a person.
+            raise file.wrong(keys, "bad_value", "it must be a list of texts")
         raise file.unfit(keys, given, "a list of texts")
     for number, item in enumerate(given, 1):
-        if not isinstance(item, str):  # It may be who must be erased.
+        if not isinstance(item, str):
             text = "item {number} must be a text"
             raise file.wrong(keys, "bad_value", text, number=number)
     return given
@@ -202,10 +209,13 @@ def _decimals(file: _RequestFile, keys: tuple, kind: Any, given: Any) -> dict[An
     """A number for all columns, a table of columns, or a list of both."""
     found: dict[Any, Any] = {}
     for one in given if isinstance(given, list) else [given]:
-        if isinstance(one, dict):
-            found |= _weights(file, keys, kind, one)
-        else:
-            found[None] = _number(file, keys, kind, one)
+        is_table = isinstance(one, dict)
+        added = (
+            _weights(file, keys, kind, one) if is_table else {None: _number(file, keys, kind, one)}
+        )
+        if found.keys() & added.keys():
+            raise file.wrong(keys, "bad_value", "it has two values for the same columns")
+        found |= added
     return found
 
 

@@ -25,6 +25,9 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 def as_toml(request: Any, path: FilePath) -> str:
     """A request as the text of a file at a path: all that is not as usual, by groups."""
+    if request.earlier:
+        why = "a file cannot hold earlier releases: name them on the command line"
+        raise cannot_write(os.fspath(path), why)
     folder = os.path.dirname(os.fspath(path))
     values = {name: _written(request, name, folder) for name in KEYS}
     given = {name: value for name, value in values.items() if value is not None}
@@ -54,7 +57,7 @@ def _written(request: Any, name: str, folder: str) -> Any:
     if name == "privacy":
         return _options_of(value) or None
     if described.kind in ("source", "target", "scenario") and isinstance(value, str | os.PathLike):
-        return _relative(os.fspath(value), folder)
+        return _relative(os.fspath(value), folder, described.kind)
     if name == "scenario" and value is not None:
         pairs = value.items() if isinstance(value, Mapping) else vars(value).items()
         return {key: each for key, each in pairs if each is not None}
@@ -82,9 +85,9 @@ def _options_of(constraints: list[Constraint]) -> dict[str, Any]:
     return options
 
 
-def _relative(path: str, folder: str) -> str:
+def _relative(path: str, folder: str, kind: Any) -> str:
     """A path from the folder of a request file: only files below it move with it."""
-    if is_no_path(path):
+    if is_no_path(path, kind):
         return path
     if not folder:
         return path

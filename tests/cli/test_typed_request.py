@@ -49,7 +49,7 @@ def test_one_column(option, name, capsys):
     assert getattr(typed(f"--{option}", quoted, names=[name]), option) == name
     with pytest.raises(SystemExit, match="2"):
         typed(f"--{option}", "age", f"--{option}", "income")
-    assert "it is given twice, but must name one column" in capsys.readouterr().err
+    assert "it is given twice, but takes one value" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

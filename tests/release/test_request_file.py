@@ -121,6 +121,11 @@ def test_every_setting_has_a_parameter():
         ("method = 'x'", "bad_value", "line 1: method: 'x' must be one of aggregate, kaim."),
         ("drop = 'id'", "bad_value", "line 1: drop: 'id' must be a list of texts."),
         ("erase = [\n'P7',\n8]", "bad_value", "line 1: erase: item 2 must be a text."),
+        ("erase = 'P-0815'", "bad_value", "line 1: erase: it must be a list of texts."),
+        ("decimals = [1, 2]", "bad_value", "line 1: decimals: it has two values for the same "),
+        (f"k = 1{400 * '0'}", "bad_value", "line 1: k: 1000"),
+        (f"k = 1{5000 * '0'}", "bad_toml", "line 1: this is not TOML: "),
+        ("input = '{o}.csv'", "cannot_read", "line 1: input: {o}.csv does not exist."),
         ("shuffle = 1", "bad_value", "line 1: shuffle: 1 must be true or false."),
         ("sep = ';;'", "bad_value", "line 1: sep: ';;' must be one character, or \\t for a tab."),
         ("encoding = 'x'", "bad_value", "line 1: encoding: 'x' must be an encoding, such as "),
@@ -177,6 +182,7 @@ def test_what_no_file_can_say(here):
         "privacy": [LDiversity(2, column="a")],
         "decimals": {"a": object()},
         "drop": ["\ud800"],
+        "earlier": [("table", "people")],
     }
     for name, value in wrong.items():
         with pytest.raises(RequestError) as caught:
