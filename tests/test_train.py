@@ -427,3 +427,13 @@ def test_rounded_means_are_in_the_units_of_the_table():
     X = 5.0 * np.random.default_rng(0).integers(1, 9, (60, 2))
     model = TrainOnRelease(LogisticRegression(), MicroAggregator(5, decimals="auto"))
     assert model.fit(X, X[:, 0] > 20).score(X, X[:, 0] > 20) > 0.5
+
+
+def test_formats_hold_no_coordinates(X, y):
+    """Those of two values tell how many records had each of them."""
+    table = pd.DataFrame({"sex": np.where(X[:, 0] > 0, "f", "m"), "age": X[:, 1]})
+    model = TrainOnRelease(LogisticRegression(), TableAggregator(5, categories="shares"))
+    model.fit(table, y)
+    [sex, _] = model.anonymizer_._encoder.columns
+    assert sex.rows.shape[1] == 0
+    assert model.predict(table[:4]).shape == (4,)

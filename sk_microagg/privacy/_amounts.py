@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -25,12 +25,18 @@ LARGE = 2.0**900
 class AmountConstraint(BoundConstraint):
     """Base class of constraints on amounts, which may be those of quasi-identifiers, too."""
 
-    needs = "amounts"
+    needs: ClassVar[Literal["records", "counts", "amounts"]] = "amounts"
     is_about_amounts = True
     _rounding = ROUNDING
 
     # How several amounts of one unit are taken together.
     _add: ClassVar[Any] = np.add
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        own = {*vars(cls)}
+        if own & {"measure", "measure_groups"} and "measure_contributions" not in own:
+            cls.needs = "records"  # It may measure something else than its parent.
 
     @property
     def n_apart(self) -> int:

@@ -99,9 +99,12 @@ class CountedConstraint(VectorizedConstraint):
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
-        own = vars(cls)
-        if ("measure" in own or "measure_groups" in own) and "measure_counts" not in own:
-            cls.needs = "records"  # It may measure something else than its parent counts.
+        # It may look at other values, or measure something else, than its parent counts.
+        own = {*vars(cls)}
+        learns_otherwise = own & {"prepare", "prepare_with"} and "learn" not in own
+        measures_otherwise = own & {"measure", "measure_groups"} and "measure_counts" not in own
+        if learns_otherwise or measures_otherwise:
+            cls.needs = "records"
 
     @abstractmethod
     def learn(self, values: Any, counts: Array | None = None) -> tuple[Array, Any]:

@@ -253,6 +253,8 @@ def without(values: Floats, hidden: Floats) -> Floats:
         return values
     different, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     left_out, n_left_out = np.unique(hidden, return_counts=True)
+    if not len(different):
+        return different
     places = np.searchsorted(different, left_out)
     is_there = different[np.minimum(places, len(different) - 1)] == left_out
     counts[places[is_there]] -= n_left_out[is_there]

@@ -1,7 +1,7 @@
 """The seam to an engine: all that is done with a table in parts, wherever these are.
 
-The steps of an aggregator use nothing else. `DaskTable` is one engine, and a second one needs a
-table like it, in one file.
+The steps of an aggregator use nothing else, but for writing a release into a folder, which Dask
+does. `DaskTable` is one engine, and a second one needs a table like it, in one file.
 """
 
 from __future__ import annotations

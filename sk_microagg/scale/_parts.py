@@ -19,7 +19,8 @@ from sk_microagg.tables._coding import ReleasedTable, TableCoding, merge_surveys
 from sk_microagg.tables._coordinates import Coordinates
 from sk_microagg.tables._values import keys_of, prototype_of
 
-# Beyond so many times k people of a number, further ones are not counted for intervals.
+# Beyond so many times k people of a number, further ones are not counted for intervals, so that
+# ends may be coarser than in memory where very many people have values that few share.
 MOST_COUNTED = 200
 
 

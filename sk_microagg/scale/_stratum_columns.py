@@ -137,7 +137,8 @@ def check_amounts(table: PartedTable, constraints: Any) -> Any:
     for (constraint, words), groups in zip(constraints.on_amounts, contributed, strict=True):
         figures = constraint.measure_contributions(groups)
         if constraints.strata is None:
-            check_whole_table(constraint, figures[0], words)
+            for figure in figures:  # None if there are no rows, which is said later.
+                check_whole_table(constraint, figure, words)
         else:
             rule = Rule(constraint, constraint.describe(words), np.empty(0), None)
             constraints.strata.names.check_figures(rule, figures)

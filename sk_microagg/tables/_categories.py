@@ -7,7 +7,8 @@ has costs the same, and values that few people have are not to be known to a fit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array
@@ -55,6 +56,11 @@ class CategoryColumn(Column):
             shape = n_values + 2, len(coordinates)
             rows = csr_array((np.ones(len(places)), (places, coordinates)), shape=shape)
         self.rows = standardized(csr_array(rows), np.array([*counts, n_other, n_missing]))
+
+    def without_coordinates(self) -> Self:
+        column = copy(self)
+        column.rows = column.rows[:, :0]
+        return column
 
     def _find(self, column: Series) -> Any:
         """Position of each cell in `values`; -1 for others."""

@@ -116,7 +116,8 @@ class TableCoding:
         for name, treatment in treatments.items():
             survey, kind = surveys[name], KINDS[treatment.kind]
             n_rows = survey.n_known + survey.n_missing
-            if not survey.n_known and treatment.order is None and kind is not HierarchyColumn:
+            has_order = treatment.order is not None and not treatment.has_intervals
+            if not survey.n_known and not has_order and kind is not HierarchyColumn:
                 kind = CategoryColumn
             column = kind.from_survey(survey, treatment, k)
             forms[name] = make_form(column, survey, treatment, k, numbers, categories)

@@ -15,7 +15,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from sk_microagg._utils._statistics import n_people
 from sk_microagg._utils._tables import check_types
 from sk_microagg._utils._typing import Array, Floats, Labels, Series
 from sk_microagg.tables._frames import import_pandas, is_missing
@@ -57,15 +56,6 @@ class Survey:
         counts = self.as_categories().counts
         return (counts if self.people is None else self.people.counts(len(counts)))[:-1]
 
-    def people_by(self, places: Labels, n_places: int) -> Labels:
-        """Number of people at each of some places, given the place of each value."""
-        if self.people is None:
-            counts = self.as_categories().counts[:-1]
-            return np.bincount(places, counts, n_places).astype(np.intp)
-        is_known = self.people.codes < len(places)
-        codes, units = self.people.codes[is_known], self.people.units[is_known]
-        return n_people(places[codes], n_places, units)
-
     def typed_like(self) -> Series:
         """The prototype, with all categories of all parts."""
         if self.categories is None:
@@ -83,6 +73,10 @@ class Column:
 
     def __init__(self, survey: Survey, treatment: Treatment, k: int = 1) -> None:
         raise NotImplementedError
+
+    def without_coordinates(self) -> Self:
+        """The column without what depends on how often its values occur."""
+        return self
 
     @classmethod
     def survey(

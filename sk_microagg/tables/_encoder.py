@@ -128,6 +128,7 @@ class TableEncoder:
         """A copy that formats records, and knows nothing of their points."""
         encoder = copy(self)
         del encoder.coordinates
+        encoder.columns = [column.without_coordinates() for column in self.columns]
         return encoder
 
     def points(self, table: DataFrame) -> Points:

@@ -322,3 +322,25 @@ def test_parameters_are_cloned_set_and_pickled(name):
 def test_parameters_are_checked_when_used(constraint, error, message):
     with pytest.raises(error, match=message):
         constraint.prepare(np.arange(5))
+
+
+def test_a_subclass_that_looks_otherwise_needs_all_records():
+    """It would be asked in parts for what its parent counts."""
+
+    class Merged(LDiversity):
+        def prepare(self, values):
+            return super().prepare(["gout" if value == "podagra" else value for value in values])
+
+    class Halved(LDiversity):
+        def measure_groups(self, labels, values, table):
+            return super().measure_groups(labels, values, table) / 2
+
+    class Capped(Dominance):
+        def measure_groups(self, labels, values, table):
+            return np.minimum(super().measure_groups(labels, values, table), 1)
+
+    class Renamed(LDiversity):
+        title = "variety"
+
+    kinds = (Merged, Halved, Capped, Renamed, Dominance, TCloseness)
+    assert [kind.needs for kind in kinds] == ["records"] * 3 + ["counts", "amounts", "counts"]
