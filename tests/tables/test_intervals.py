@@ -136,3 +136,16 @@ def test_dates_of_any_type_are_released_as_iso_dates(kind):
         low, high = map(pd.Timestamp, cell.strip("[]").split(", "))
         assert low <= day <= high
         assert (high - low).days <= 40
+
+
+def test_a_column_of_ordered_values_without_any_is_released_as_missing():
+    table = pd.DataFrame({"size": [None] * 20, "x": range(20)})
+    for intervals in ("overlapping", "disjoint"):
+        aggregator = TableAggregator(
+            3,
+            ordinal={"size": ["small", "large"]},
+            numbers="interval",
+            categories="generalize",
+            intervals=intervals,
+        )
+        assert set(aggregator.fit_transform(table)["size"]) == {"*"}
