@@ -220,7 +220,7 @@ MUTATIONS = [
     ),
     Mutation(
         "recursive diversity counts a value more as rare",
-        "np.where(rank >= l - 1, counts, 0)",
+        "np.where(groups.ranks() >= l - 1, counts, 0)",
         "np.where(rank >= l - 2, counts, 0)",
         "constraint",
         "privacy/test_constraints.py",
