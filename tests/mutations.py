@@ -221,7 +221,7 @@ MUTATIONS = [
     Mutation(
         "recursive diversity counts a value more as rare",
         "np.where(groups.ranks() >= l - 1, counts, 0)",
-        "np.where(rank >= l - 2, counts, 0)",
+        "np.where(groups.ranks() >= l - 2, counts, 0)",
         "constraint",
         "privacy/test_constraints.py",
     ),
@@ -248,8 +248,8 @@ MUTATIONS = [
     ),
     Mutation(
         "a stratum may have k - 1 records",
-        "if min(sizes) < k:",
-        "if min(sizes) < k - 1:",
+        "[size < k for size in sizes]",
+        "[size < k - 1 for size in sizes]",
         "k",
         "test_strata.py",
     ),
