@@ -385,7 +385,7 @@ def interval_texts(ends: Any, notation: Any) -> list[str]:
 
 def _interval_text(key: tuple[Any, ...], notation: Any) -> str:
     low, high, is_closed = key
-    if low is None or low != low:  # a date is None, and a number NaN
+    if low != low:
         return MISSING
     both = [np.floor(low), np.ceil(high)] if notation.decimals == 0 else [low, high]
     if isinstance(notation, OrdinalNotation):

@@ -233,8 +233,8 @@ def release_file(
     Raises
     ------
     RequestError
-        If that is not possible. A release that violates k or a constraint, or whose report cannot
-        be made, is never written; one whose report cannot be written to its file is.
+        If that is not possible. A release that violates k or a constraint, or whose report or card
+        cannot be made, is never written; one whose report or card cannot be written to its file is.
 
     See Also
     --------
